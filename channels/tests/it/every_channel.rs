@@ -1,0 +1,1 @@
+//! every_channel

@@ -1,1 +1,32 @@
-//! stub
+//! Rows: the only shared state of a hive, behind one door.
+//!
+//! [`Db`] is the door: `db.tx("name", async |conn| …)`. Stores are free functions, one file per table, that take a
+//! connection, so that callers join several in one transaction. Calls read as sentences: `store::tasks::claim`.
+//! The only owner of sqlx; all SQL is here. What must be true always is a constraint in the migrations.
+
+mod db;
+mod schema;
+
+pub mod calls;
+pub mod cursors;
+pub mod inbox;
+pub mod journal;
+pub mod outbox;
+pub mod pairings;
+pub mod retention;
+pub mod runs;
+pub mod settings;
+pub mod strangers;
+pub mod summaries;
+pub mod tasks;
+pub mod topics;
+pub mod trust;
+pub mod usage;
+
+#[cfg(test)]
+mod tests;
+
+pub use db::Db;
+pub use schema::{integrity, newest};
+/// What store functions take.
+pub use sqlx::SqliteConnection as Conn;

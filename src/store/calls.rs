@@ -1,0 +1,110 @@
+//! Tool calls: written before the effect, finished after it.
+
+use anyhow::Result;
+use base::{Moment, RunId};
+
+use crate::Conn;
+
+/// A tool call of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// The turn.
+    pub run: RunId,
+    /// The step in which the model asked for it.
+    pub step: i64,
+    /// The model's id for it, unique in its step.
+    pub call_id: String,
+    /// The tool's logical name.
+    pub tool: String,
+    /// Where it is.
+    pub state: State,
+    /// Whether the result is an error.
+    pub is_error: bool,
+    /// What the model gets.
+    pub result: String,
+}
+
+/// Where a tool call is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It may have had its effect.
+    Started,
+    /// It has a result.
+    Finished,
+    /// A crash or a stop came between; nobody knows whether it had its effect.
+    Interrupted,
+}
+
+type Raw = (i64, i64, String, String, String, bool, String);
+
+fn call((run, step, call_id, tool, state, is_error, result): Raw) -> Call {
+    let state = match state.as_str() {
+        "started" => State::Started,
+        "finished" => State::Finished,
+        _ => State::Interrupted,
+    };
+    Call { run: RunId(run), step, call_id, tool, state, is_error, result }
+}
+
+/// Says that a call is about to be made. `false` where it was said before.
+pub async fn start(
+    conn: &mut Conn,
+    run: RunId,
+    step: i64,
+    call_id: &str,
+    tool: &str,
+    arguments: &str,
+    now: Moment,
+) -> Result<bool> {
+    let sql = "INSERT INTO tool_calls (run, step, call_id, tool, arguments, state, started_at)
+               VALUES ($1, $2, $3, $4, $5, 'started', $6) ON CONFLICT DO NOTHING";
+    let done = sqlx::query(sql)
+        .bind(run.0)
+        .bind(step)
+        .bind(call_id)
+        .bind(tool)
+        .bind(arguments)
+        .bind(now)
+        .execute(conn)
+        .await?;
+    Ok(done.rows_affected() > 0)
+}
+
+/// Says what came of it.
+pub async fn finish(
+    conn: &mut Conn,
+    run: RunId,
+    step: i64,
+    call_id: &str,
+    is_error: bool,
+    result: &str,
+    now: Moment,
+) -> Result<()> {
+    let sql = "UPDATE tool_calls SET state = 'finished', is_error = $4, result = $5, finished_at = $6
+               WHERE run = $1 AND step = $2 AND call_id = $3 AND state = 'started'";
+    sqlx::query(sql).bind(run.0).bind(step).bind(call_id).bind(is_error).bind(result).bind(now).execute(conn).await?;
+    Ok(())
+}
+
+/// Says that nobody knows what came of the calls of a run that had started.
+pub async fn interrupt(conn: &mut Conn, run: RunId, now: Moment) -> Result<u64> {
+    let sql = "UPDATE tool_calls SET state = 'interrupted', is_error = 1, finished_at = $2,
+                 result = 'interrupted, outcome unknown: look before you do it again'
+               WHERE run = $1 AND state = 'started'";
+    Ok(sqlx::query(sql).bind(run.0).bind(now).execute(conn).await?.rows_affected())
+}
+
+/// A run's calls, in the order in which they started.
+pub async fn of_run(conn: &mut Conn, run: RunId) -> Result<Vec<Call>> {
+    let sql = "SELECT run, step, call_id, tool, state, is_error, result FROM tool_calls WHERE run = $1 ORDER BY id";
+    let rows: Vec<Raw> = sqlx::query_as(sql).bind(run.0).fetch_all(conn).await?;
+    Ok(rows.into_iter().map(call).collect())
+}
+
+/// The calls of several runs of a topic, from `first` on.
+pub async fn of_topic(conn: &mut Conn, topic: base::TopicId, first: RunId) -> Result<Vec<Call>> {
+    let sql = "SELECT c.run, c.step, c.call_id, c.tool, c.state, c.is_error, c.result FROM tool_calls c
+               JOIN runs r ON r.id = c.run WHERE r.topic = $1 AND c.run >= $2 ORDER BY c.id";
+    let rows: Vec<Raw> = sqlx::query_as(sql).bind(topic.0).bind(first.0).fetch_all(conn).await?;
+    Ok(rows.into_iter().map(call).collect())
+}

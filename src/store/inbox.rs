@@ -1,0 +1,187 @@
+//! What came in, once.
+
+use anyhow::{Context, Result};
+use base::{InboxId, Moment, RunId, TopicId};
+use channels::{ConversationId, Inbound, SenderId};
+
+use crate::Conn;
+
+/// Where an inbox row is on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Of an unknown sender: kept, shown to nobody, handed over if they are trusted.
+    Held,
+    /// Of a sender who is denied: never to be read.
+    Denied,
+    /// To be answered by code or placed in a topic.
+    Received,
+    /// In a topic's mailbox.
+    Placed,
+    /// Part of a turn.
+    Taken,
+    /// Done with: answered by code, or needing no answer.
+    Answered,
+}
+
+impl State {
+    fn as_str(self) -> &'static str {
+        match self {
+            State::Held => "held",
+            State::Denied => "denied",
+            State::Received => "received",
+            State::Placed => "placed",
+            State::Taken => "taken",
+            State::Answered => "answered",
+        }
+    }
+}
+
+/// A row that is read back.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// Its id; rows are in the order in which they came.
+    pub id: InboxId,
+    /// What came in.
+    pub event: Inbound,
+}
+
+type Raw = (i64, String);
+
+fn row((id, event): Raw) -> Result<Row> {
+    let event = serde_json::from_str(&event).with_context(|| format!("read inbox row {id}"))?;
+    Ok(Row { id: InboxId(id), event })
+}
+
+/// Takes an event in; `None` where it is known already.
+pub async fn insert(conn: &mut Conn, event: &Inbound, state: State, now: Moment) -> Result<Option<InboxId>> {
+    let sql = "INSERT INTO inbox (conversation, event_id, sender, received_at, event, state)
+               VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING RETURNING id";
+    let id: Option<i64> = sqlx::query_scalar(sql)
+        .bind(event.conversation.as_str())
+        .bind(&event.event_id)
+        .bind(event.sender.id.as_str())
+        .bind(now)
+        .bind(serde_json::to_string(event)?)
+        .bind(state.as_str())
+        .fetch_optional(conn)
+        .await?;
+    Ok(id.map(InboxId))
+}
+
+/// The oldest rows that wait to be answered or placed.
+pub async fn received(conn: &mut Conn, limit: u32) -> Result<Vec<Row>> {
+    let sql = "SELECT id, event FROM inbox WHERE state = 'received' ORDER BY id LIMIT $1";
+    let rows: Vec<Raw> = sqlx::query_as(sql).bind(limit).fetch_all(conn).await?;
+    rows.into_iter().map(row).collect()
+}
+
+/// Puts a received row into a topic's mailbox. `false` where somebody did already.
+pub async fn place(conn: &mut Conn, id: InboxId, topic: TopicId) -> Result<bool> {
+    let sql = "UPDATE inbox SET state = 'placed', topic = $2 WHERE id = $1 AND state = 'received'";
+    Ok(sqlx::query(sql).bind(id.0).bind(topic.0).execute(conn).await?.rows_affected() > 0)
+}
+
+/// Marks a received row as done with. `false` where it was already.
+pub async fn answer(conn: &mut Conn, id: InboxId) -> Result<bool> {
+    let sql = "UPDATE inbox SET state = 'answered' WHERE id = $1 AND state = 'received'";
+    Ok(sqlx::query(sql).bind(id.0).execute(conn).await?.rows_affected() > 0)
+}
+
+/// The event of one row.
+pub async fn event(conn: &mut Conn, id: InboxId) -> Result<Option<Inbound>> {
+    let sql = "SELECT id, event FROM inbox WHERE id = $1";
+    let found: Option<Raw> = sqlx::query_as(sql).bind(id.0).fetch_optional(conn).await?;
+    Ok(found.map(row).transpose()?.map(|row| row.event))
+}
+
+/// The topic's mailbox, oldest first.
+pub async fn mailbox(conn: &mut Conn, topic: TopicId, limit: u32) -> Result<Vec<Row>> {
+    let sql = "SELECT id, event FROM inbox WHERE topic = $1 AND state = 'placed' ORDER BY id LIMIT $2";
+    let rows: Vec<Raw> = sqlx::query_as(sql).bind(topic.0).bind(limit).fetch_all(conn).await?;
+    rows.into_iter().map(row).collect()
+}
+
+/// Whether a message waits in the topic's mailbox.
+pub async fn waits(conn: &mut Conn, topic: TopicId) -> Result<bool> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM inbox WHERE topic = $1 AND state = 'placed')";
+    Ok(sqlx::query_scalar(sql).bind(topic.0).fetch_one(conn).await?)
+}
+
+/// Makes a waiting message part of a turn.
+pub async fn take(conn: &mut Conn, id: InboxId, run: RunId) -> Result<()> {
+    let sql = "UPDATE inbox SET state = 'taken', run = $2 WHERE id = $1 AND state = 'placed'";
+    sqlx::query(sql).bind(id.0).bind(run.0).execute(conn).await?;
+    Ok(())
+}
+
+/// Everything that became part of a turn, oldest first.
+pub async fn of_run(conn: &mut Conn, run: RunId) -> Result<Vec<Row>> {
+    let sql = "SELECT id, event FROM inbox WHERE run = $1 ORDER BY id";
+    let rows: Vec<Raw> = sqlx::query_as(sql).bind(run.0).fetch_all(conn).await?;
+    rows.into_iter().map(row).collect()
+}
+
+/// The topic that a message of somebody's went to.
+pub async fn topic_of(conn: &mut Conn, conversation: &ConversationId, event_id: &str) -> Result<Option<TopicId>> {
+    let sql = "SELECT topic FROM inbox WHERE conversation = $1 AND event_id = $2 AND topic IS NOT NULL";
+    let topic: Option<i64> =
+        sqlx::query_scalar(sql).bind(conversation.as_str()).bind(event_id).fetch_optional(conn).await?;
+    Ok(topic.map(TopicId))
+}
+
+/// Who wrote a message that we know, by the platform's id. Denied and held messages count: an admin answers them to
+/// say who is meant.
+pub async fn author_of(conn: &mut Conn, conversation: &ConversationId, event_id: &str) -> Result<Option<SenderId>> {
+    let sql = "SELECT sender FROM inbox WHERE conversation = $1 AND event_id = $2";
+    let sender: Option<String> =
+        sqlx::query_scalar(sql).bind(conversation.as_str()).bind(event_id).fetch_optional(conn).await?;
+    Ok(sender.map(|sender| sender.parse()).transpose()?)
+}
+
+/// A message was changed before anybody read it: the waiting row gets the new text. `false` where it was read, or
+/// is not known.
+pub async fn amend(conn: &mut Conn, conversation: &ConversationId, event_id: &str, text: &str) -> Result<bool> {
+    let sql = "UPDATE inbox SET event = json_set(event, '$.content.text.text', $3)
+               WHERE conversation = $1 AND event_id = $2 AND state IN ('held', 'received', 'placed')
+                 AND json_extract(event, '$.content.text.text') IS NOT NULL";
+    let done = sqlx::query(sql).bind(conversation.as_str()).bind(event_id).bind(text).execute(conn).await?;
+    Ok(done.rows_affected() > 0)
+}
+
+/// Hands over what a sender wrote while unknown, in one conversation or in all. How many there were.
+pub async fn release(conn: &mut Conn, sender: &SenderId, conversation: Option<&ConversationId>) -> Result<u64> {
+    settle_held(conn, sender, conversation, State::Received).await
+}
+
+/// Marks what a sender wrote while unknown as never to be read. How many there were.
+pub async fn bury(conn: &mut Conn, sender: &SenderId, conversation: Option<&ConversationId>) -> Result<u64> {
+    settle_held(conn, sender, conversation, State::Denied).await
+}
+
+async fn settle_held(
+    conn: &mut Conn,
+    sender: &SenderId,
+    conversation: Option<&ConversationId>,
+    state: State,
+) -> Result<u64> {
+    let sql = "UPDATE inbox SET state = $3 WHERE sender = $1 AND state = 'held'
+               AND ($2 IS NULL OR conversation = $2)";
+    let done = sqlx::query(sql)
+        .bind(sender.as_str())
+        .bind(conversation.map(ConversationId::as_str))
+        .bind(state.as_str())
+        .execute(conn)
+        .await?;
+    Ok(done.rows_affected())
+}
+
+/// How many messages of a sender are kept unread.
+pub async fn held_count(conn: &mut Conn, sender: &SenderId) -> Result<i64> {
+    let sql = "SELECT count(*) FROM inbox WHERE sender = $1 AND state = 'held'";
+    Ok(sqlx::query_scalar(sql).bind(sender.as_str()).fetch_one(conn).await?)
+}
+
+/// How many rows are in each state, by the state's name.
+pub async fn counts(conn: &mut Conn) -> Result<Vec<(String, i64)>> {
+    Ok(sqlx::query_as("SELECT state, count(*) FROM inbox GROUP BY state ORDER BY state").fetch_all(conn).await?)
+}

@@ -1,0 +1,550 @@
+//! Every statement runs on a migrated database; constraints refuse what must not be; the door keeps its promises.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use channels::{
+    Action, Addressed, Content, ConversationId, Cursor, Inbound, Kind, Piece, Place, Sender, SenderId, Text,
+};
+
+use crate::outbox::Loss;
+use crate::tasks::{End, Origin};
+use crate::topics::NamedBy;
+use crate::*;
+
+async fn database() -> (Db, tempfile::TempDir) {
+    let folder = tempfile::tempdir().unwrap();
+    let db = Db::open(&folder.path().join("openhive.db")).await.unwrap();
+    (db, folder)
+}
+
+fn room() -> ConversationId {
+    ConversationId::new(Kind::Telegram, "-100/7")
+}
+
+fn alice() -> Sender {
+    Sender { id: SenderId::new(Kind::Telegram, 42), name: "alice".into() }
+}
+
+fn message(id: &str, text: &str) -> Inbound {
+    Inbound {
+        conversation: room(),
+        place: Place::Group { title: "room".into() },
+        event_id: id.into(),
+        sender: alice(),
+        sent_at_ms: 1,
+        addressed: Addressed::Mention,
+        content: Content::Text(Text { text: text.into(), ..Text::default() }),
+    }
+}
+
+fn hello() -> Action {
+    Action::Send(Piece { text: "hello".into(), plain: "hello".into(), ..Piece::default() })
+}
+
+fn origin() -> Origin {
+    Origin { conversation: Some(room()), topic: None, sender: Some(alice().id) }
+}
+
+#[tokio::test]
+async fn an_event_is_taken_in_once_and_goes_its_way() {
+    let (db, _folder) = database().await;
+    db.tx("test", async |conn| {
+        let event = message("5", "hi");
+        let id = inbox::insert(conn, &event, inbox::State::Received, 10).await?.unwrap();
+        assert_eq!(inbox::insert(conn, &event, inbox::State::Received, 11).await?, None, "a redelivery");
+        assert_eq!(inbox::received(conn, 10).await?, [inbox::Row { id, event: event.clone() }]);
+        assert!(inbox::amend(conn, &room(), "5", "hi there").await?);
+        let topic = topics::open(conn, &room(), "Greetings", NamedBy::Code, 10).await?;
+        assert!(inbox::place(conn, id, topic).await?);
+        assert!(!inbox::place(conn, id, topic).await?, "placed twice");
+        assert!(!inbox::answer(conn, id).await?, "answered after it was placed");
+        assert!(inbox::waits(conn, topic).await?);
+        tasks::enqueue_message(conn, &origin(), topic, 10).await?;
+        let task = tasks::claim(conn, 5, 20, 99).await?.remove(0);
+        let run = runs::enter(conn, &task, 20).await?;
+        inbox::take(conn, id, run.id).await?;
+        assert_eq!(inbox::of_run(conn, run.id).await?[0].event, message("5", "hi there"));
+        assert!(inbox::mailbox(conn, topic, 10).await?.is_empty());
+        assert_eq!(inbox::topic_of(conn, &room(), "5").await?, Some(topic));
+        assert_eq!(inbox::author_of(conn, &room(), "5").await?, Some(alice().id));
+        assert_eq!(inbox::event(conn, id).await?, Some(message("5", "hi there")));
+        assert_eq!(inbox::counts(conn).await?, [("taken".to_owned(), 1)]);
+        assert!(!inbox::amend(conn, &room(), "5", "too late").await?);
+        Ok(())
+    })
+    .await
+    .unwrap();
+}
+
+#[tokio::test]
+async fn what_a_stranger_wrote_is_handed_over_or_buried() {
+    let (db, _folder) = database().await;
+    db.tx("test", async |conn| {
+        for (id, sender) in [("1", "42"), ("2", "42"), ("3", "43")] {
+            let mut event = message(id, "psst");
+            event.sender.id = SenderId::new(Kind::Telegram, sender);
+            inbox::insert(conn, &event, inbox::State::Held, 1).await?;
+        }
+        assert_eq!(inbox::held_count(conn, &alice().id).await?, 2);
+        assert_eq!(inbox::release(conn, &alice().id, Some(&ConversationId::new(Kind::Telegram, 1))).await?, 0);
+        assert_eq!(inbox::release(conn, &alice().id, None).await?, 2);
+        assert_eq!(inbox::bury(conn, &SenderId::new(Kind::Telegram, 43), None).await?, 1);
+        assert_eq!(inbox::received(conn, 10).await?.len(), 2);
+
+        let id = strangers::meet(conn, &alice(), &room(), 5).await?.unwrap();
+        assert_eq!(strangers::meet(conn, &alice(), &room(), 6).await?, None, "told once");
+        let notice = outbox::push(conn, &outbox::New::message(&room(), hello()), 5).await?;
+        strangers::add_notice(conn, id, notice).await?;
+        assert_eq!(strangers::open_of(conn, &alice().id).await?.unwrap().id, id);
+        assert_eq!(strangers::settle(conn, id, "discord:1", 7).await?, Some(vec![notice]));
+        assert_eq!(strangers::settle(conn, id, "discord:2", 8).await?, None, "the first admin wins");
+        assert_eq!(strangers::get(conn, id).await?.unwrap().settled_by.as_deref(), Some("discord:1"));
+        assert_eq!(strangers::open_of(conn, &alice().id).await?, None);
+        assert_eq!(strangers::meet(conn, &alice(), &room(), 9).await?, Some(id), "unknown again");
+        Ok(())
+    })
+    .await
+    .unwrap();
+}
+
+#[tokio::test]
+async fn a_lane_runs_one_task_at_a_time() {
+    let (db, _folder) = database().await;
+    db.tx("test", async |conn| {
+        let one = topics::open(conn, &room(), "one", NamedBy::Code, 1).await?;
+        let two = topics::open(conn, &room(), "two", NamedBy::Code, 2).await?;
+        for topic in [one, one, two] {
+            tasks::enqueue_message(conn, &origin(), topic, 5).await?;
+        }
+        assert_eq!(tasks::load(conn).await?, (2, 0), "one queued task is enough for a mailbox");
+        let claimed = tasks::claim(conn, 10, 5, 60).await?;
+        assert_eq!(claimed.iter().map(|task| task.lane.as_str()).collect::<Vec<_>>(), ["main/1", "main/2"]);
+        tasks::enqueue_message(conn, &origin(), one, 6).await?;
+        assert!(tasks::claim(conn, 10, 7, 60).await?.is_empty(), "its lane is busy");
+        tasks::renew(conn, &[claimed[0].id], 100).await?;
+        assert_eq!(tasks::abandoned(conn, Some(80)).await?, [(claimed[1].id, 1)]);
+        assert_eq!(tasks::abandoned(conn, None).await?.len(), 2);
+        tasks::put_back(conn, claimed[0].id, 50).await?;
+        assert_eq!(tasks::load(conn).await?, (1, 1), "the later task of the lane is merged into it");
+        assert_eq!(tasks::next_due(conn, 7).await?, Some(50));
+        assert_eq!(tasks::claim(conn, 10, 50, 60).await?[0].attempts, 2);
+        assert!(tasks::finish(conn, claimed[0].id, End::Done, "", 51).await?);
+        assert!(!tasks::finish(conn, claimed[0].id, End::Failed, "", 52).await?);
+        assert_eq!(tasks::open_of_topic(conn, two).await?, [(claimed[1].id, "running".to_owned())]);
+        Ok(())
+    })
+    .await
+    .unwrap();
+    let second = db
+        .tx("two running in one lane", async |conn| {
+            let sql = "INSERT INTO tasks (team, lane, kind, priority, state, created_at, due_at, leased_until)
+                       VALUES ('main', 'main/2', 'message', 1, 'running', 1, 1, 1)";
+            Ok(sqlx::query(sql).execute(conn).await?)
+        })
+        .await;
+    assert!(format!("{:#}", second.unwrap_err()).contains("UNIQUE constraint failed: tasks.lane"));
+}
+
+#[tokio::test]
+async fn a_turn_is_journaled_and_read_back() {
+    let (db, _folder) = database().await;
+    db.tx("test", async |conn| {
+        let topic = topics::open(conn, &room(), "one", NamedBy::Code, 1).await?;
+        tasks::enqueue_message(conn, &Origin { topic: Some(topic), ..origin() }, topic, 5).await?;
+        let task = tasks::claim(conn, 1, 5, 60).await?.remove(0);
+        let run = runs::enter(conn, &task, 6).await?;
+        journal::append(conn, run.id, Some(topic), 1, journal::Role::User, "[]", 6).await?;
+        journal::append(conn, run.id, Some(topic), 1, journal::Role::Assistant, "[1]", 7).await?;
+        runs::step(conn, run.id).await?;
+        assert_eq!(runs::enter(conn, &task, 8).await?, runs::Run { id: run.id, steps: 1 }, "entered again");
+        assert_eq!(runs::of_task(conn, task.id).await?.map(|run| run.steps), Some(1));
+        assert!(calls::start(conn, run.id, 1, "a", "read", "{}", 7).await?);
+        assert!(!calls::start(conn, run.id, 1, "a", "read", "{}", 7).await?, "said before");
+        assert!(calls::start(conn, run.id, 1, "b", "list", "{}", 7).await?);
+        calls::finish(conn, run.id, 1, "a", false, "text", 8).await?;
+        assert_eq!(calls::interrupt(conn, run.id, 9).await?, 1);
+        let states: Vec<_> = calls::of_run(conn, run.id).await?.into_iter().map(|call| call.state).collect();
+        assert_eq!(states, [calls::State::Finished, calls::State::Interrupted]);
+        assert_eq!(calls::of_topic(conn, topic, run.id).await?.len(), 2);
+        assert_eq!(journal::of_run(conn, run.id).await?.len(), 2);
+        assert_eq!(journal::of_topic(conn, topic, 0, None, 1).await?[0].content, "[1]", "the newest");
+        assert!(journal::of_topic(conn, topic, 0, Some(run.id), 9).await?.is_empty());
+        assert_eq!(journal::turns_of_topic(conn, topic).await?, 1);
+        assert_eq!(runs::origin(conn, run.id).await?, task.origin);
+        summaries::add(conn, topic, 1, "short", 9).await?;
+        summaries::add(conn, topic, 2, "shorter", 9).await?;
+        assert_eq!(summaries::latest(conn, topic).await?, Some((2, "shorter".into())));
+        assert!(runs::finish(conn, run.id, End::Done, "", 10).await?);
+        assert!(!runs::finish(conn, run.id, End::Failed, "", 10).await?);
+        Ok(())
+    })
+    .await
+    .unwrap();
+}
+
+#[tokio::test]
+async fn the_outbox_keeps_the_order_of_each_conversation() {
+    let (db, _folder) = database().await;
+    let other = ConversationId::new(Kind::Discord, 9);
+    db.tx("test", async |conn| {
+        let first = outbox::push(conn, &outbox::New::message(&room(), hello()), 1).await?;
+        let second = outbox::push(conn, &outbox::New::message(&room(), hello()), 1).await?;
+        let third = outbox::push(conn, &outbox::New::message(&other, hello()), 1).await?;
+        let heads = outbox::heads(conn, 10).await?;
+        assert_eq!(heads.iter().map(|row| row.id).collect::<Vec<_>>(), [first, third]);
+        outbox::begin(conn, first, 5).await?;
+        assert!(outbox::head(conn, &room()).await?.unwrap().cut_off);
+        outbox::put_off(conn, first, 30, "429").await?;
+        let row = outbox::head(conn, &room()).await?.unwrap();
+        assert_eq!((row.attempts, row.first_attempt_at, row.due_at, row.cut_off), (1, Some(5), 30, false));
+        outbox::begin(conn, first, 31).await?;
+        outbox::sent(conn, first, "m1", 32).await?;
+        assert_eq!(outbox::head(conn, &room()).await?.unwrap().id, second);
+        outbox::give_up(conn, second, Loss::Dead, "gone", 33).await?;
+        assert_eq!(outbox::losses(conn, 5).await?, [(room().to_string(), "dead".into(), "gone".into(), 33)]);
+        let edit = Action::Edit { message_id: String::new(), piece: Piece::default() };
+        let new = outbox::New { target: Some(first), ..outbox::New::message(&room(), edit) };
+        outbox::push(conn, &new, 34).await?;
+        let row = outbox::head(conn, &room()).await?.unwrap();
+        assert_eq!(
+            (row.target_lost, row.action),
+            (false, Action::Edit { message_id: "m1".into(), piece: Piece::default() })
+        );
+        outbox::replace(conn, row.id, &Action::Delete { message_id: String::new() }).await?;
+        assert_eq!(outbox::head(conn, &room()).await?.unwrap().action, Action::Delete { message_id: "m1".into() });
+        assert_eq!(outbox::move_to(conn, &room(), &other).await?, 1);
+        assert_eq!(outbox::head(conn, &other).await?.unwrap().id, third);
+        assert_eq!(outbox::counts(conn).await?.len(), 3);
+        Ok(())
+    })
+    .await
+    .unwrap();
+}
+
+#[tokio::test]
+async fn a_draft_becomes_a_message_or_nothing_or_a_question() {
+    let (db, _folder) = database().await;
+    db.tx("test", async |conn| {
+        let topic = topics::open(conn, &room(), "one", NamedBy::Code, 1).await?;
+        tasks::enqueue_message(conn, &origin(), topic, 1).await?;
+        let task = tasks::claim(conn, 1, 1, 9).await?.remove(0);
+        let run = runs::enter(conn, &task, 1).await?.id;
+        let new = outbox::New { run: Some(run), topic: Some(topic), ..outbox::New::message(&room(), hello()) };
+        // Never tried: nothing is left of it.
+        outbox::draft(conn, &new, 1).await?;
+        let draft = outbox::draft_of(conn, run).await?.unwrap();
+        assert!(!draft.tried);
+        outbox::end_draft(conn, &draft, 2).await?;
+        assert_eq!(outbox::draft_of(conn, run).await?, None);
+        assert!(outbox::counts(conn).await?.is_empty());
+        // Tried, and the answer never came: it is looked for, or sent again under the same key.
+        let id = outbox::draft(conn, &new, 3).await?;
+        outbox::begin(conn, id, 3).await?;
+        assert_eq!(outbox::heads(conn, 9).await?.len(), 0, "a draft is not in the queue");
+        let draft = outbox::draft_of(conn, run).await?.unwrap();
+        outbox::end_draft(conn, &draft, 4).await?;
+        assert!(outbox::head(conn, &room()).await?.unwrap().cut_off);
+        outbox::sent(conn, id, "m0", 4).await?;
+        // Shown: a message like any other.
+        let id = outbox::draft(conn, &new, 5).await?;
+        outbox::begin(conn, id, 5).await?;
+        outbox::shown(conn, id, "m9").await?;
+        let draft = outbox::draft_of(conn, run).await?.unwrap();
+        outbox::end_draft(conn, &draft, 6).await?;
+        assert_eq!(outbox::topic_of(conn, &room(), "m9").await?, Some(topic));
+        assert_eq!(outbox::head(conn, &room()).await?, None);
+        Ok(())
+    })
+    .await
+    .unwrap();
+}
+
+#[tokio::test]
+async fn topics_age_and_keep_within_their_cap() {
+    let (db, _folder) = database().await;
+    db.tx("test", async |conn| {
+        let mut ids = Vec::new();
+        for at in 1..=6 {
+            ids.push(topics::open(conn, &room(), &format!("t{at}"), NamedBy::Code, at).await?);
+        }
+        topics::keep_within_cap(conn, &room(), ids[0], 5).await?;
+        let states: Vec<_> =
+            topics::open_ones(conn, &room()).await?.into_iter().map(|topic| (topic.id, topic.state)).collect();
+        assert_eq!(states.iter().filter(|(_, state)| *state == topics::State::Active).count(), 5);
+        assert!(states.contains(&(ids[0], topics::State::Active)) && states.contains(&(ids[1], topics::State::Idle)));
+        topics::choose(conn, &room(), &alice().id, ids[5], 7).await?;
+        assert_eq!(topics::choice(conn, &room(), &alice().id).await?, Some(ids[5]));
+        tasks::enqueue_message(conn, &origin(), ids[2], 7).await?;
+        assert_eq!(topics::age(conn, 100, 3).await?, 5, "all but the one with work in it");
+        assert_eq!(topics::choice(conn, &room(), &alice().id).await?, None, "an idle topic is nobody's choice");
+        assert_eq!(topics::get(conn, ids[0]).await?.unwrap().state, topics::State::Closed);
+        topics::touch(conn, ids[0], 200).await?;
+        topics::rename(conn, ids[0], "renamed", NamedBy::Person).await?;
+        topics::summarise(conn, ids[0], "words").await?;
+        let topic = topics::get(conn, ids[0]).await?.unwrap();
+        assert_eq!(
+            (topic.state, topic.name.as_str(), topic.named_by),
+            (topics::State::Active, "renamed", NamedBy::Person)
+        );
+        assert_eq!(topics::everywhere(conn, 1).await?[0].id, ids[0]);
+        let thread = ConversationId::new(Kind::Discord, 5);
+        let whole = topics::open(conn, &thread, "thread", NamedBy::Conversation, 1).await?;
+        assert_eq!(topics::whole(conn, &thread).await?.unwrap().id, whole);
+        topics::set_state(conn, whole, topics::State::Closed).await?;
+        assert!(topics::open_ones(conn, &thread).await?.is_empty());
+        Ok(())
+    })
+    .await
+    .unwrap();
+}
+
+#[tokio::test]
+async fn trust_rows_are_unique_per_sender_and_place() {
+    let (db, _folder) = database().await;
+    db.tx("test", async |conn| {
+        let row = trust::Row {
+            sender: alice().id,
+            conversation: None,
+            level: trust::Level::Trusted,
+            admin: true,
+            granted_by: "cli".into(),
+            created_at: 1,
+            expires_at: None,
+        };
+        trust::set(conn, &row).await?;
+        let denied = trust::Row { level: trust::Level::Denied, admin: false, expires_at: Some(9), ..row.clone() };
+        trust::set(conn, &denied).await?;
+        let here = trust::Row { conversation: Some(room()), admin: false, ..row.clone() };
+        trust::set(conn, &here).await?;
+        assert_eq!(trust::of_sender(conn, &alice().id).await?, [denied.clone(), here.clone()]);
+        assert_eq!(trust::list(conn, Some(Kind::Telegram), Some(trust::Level::Denied)).await?, [denied]);
+        assert!(trust::list(conn, Some(Kind::Discord), None).await?.is_empty());
+        assert!(trust::remove(conn, &alice().id, Some(&room())).await?);
+        assert!(!trust::remove(conn, &alice().id, Some(&room())).await?);
+        let entry = trust::Audit {
+            sender: alice().id,
+            conversation: room().local().into(),
+            decision: "allowed".into(),
+            reason: "db_trusted".into(),
+            actor: None,
+            at: 3,
+        };
+        trust::log(conn, &entry).await?;
+        assert_eq!(trust::log_latest(conn, false, 5).await?, [entry]);
+        assert!(trust::log_latest(conn, true, 5).await?.is_empty());
+        trust::set_direct(conn, &alice().id, &room(), 4).await?;
+        assert_eq!(trust::direct(conn, &alice().id).await?, Some(room()));
+        pairings::add(conn, "digest", 1, 10).await?;
+        assert!(!pairings::redeem(conn, "digest", &alice().id, 11).await?, "expired");
+        assert!(pairings::redeem(conn, "digest", &alice().id, 9).await?);
+        assert!(!pairings::redeem(conn, "digest", &alice().id, 9).await?, "used");
+        Ok(())
+    })
+    .await
+    .unwrap();
+    let refused = db
+        .tx("an admin who is denied", async |conn| {
+            let sql = "INSERT INTO sender_trust (channel_type, sender_id, trust_level, admin, granted_by, created_at)
+                       VALUES ('discord', '1', 'denied', 1, 'x', 1)";
+            Ok(sqlx::query(sql).execute(conn).await?)
+        })
+        .await;
+    assert!(format!("{:#}", refused.unwrap_err()).contains("CHECK constraint failed"));
+}
+
+#[tokio::test]
+async fn the_ledger_adds_up_and_settings_and_cursors_are_kept() {
+    let (db, _folder) = database().await;
+    db.tx("test", async |conn| {
+        let entry = usage::Entry {
+            run: None,
+            team: "main".into(),
+            topic: None,
+            sender: Some("telegram:42".into()),
+            purpose: "turn",
+            model: "a:b".into(),
+            input_tokens: 1,
+            output_tokens: 2,
+            cache_read_tokens: 3,
+            cache_write_tokens: 4,
+            cost_micro_usd: Some(5),
+        };
+        usage::add(conn, &entry, 10).await?;
+        usage::add(conn, &usage::Entry { cost_micro_usd: None, ..entry }, 10).await?;
+        let both = usage::Spent { calls: 2, tokens: 20, cost_micro_usd: 5, unpriced: 1 };
+        assert_eq!(usage::of_day(conn, 0, None).await?, both);
+        assert_eq!(usage::of_day(conn, 1, None).await?, usage::Spent::default());
+        for what in [usage::By::Topic, usage::By::Team, usage::By::Sender, usage::By::Model] {
+            assert_eq!(usage::by(conn, what, 0, 5).await?[0].1, both);
+        }
+        let cursor = Cursor { stream: "telegram/updates".into(), value: "5".into() };
+        cursors::set(conn, &cursor, 1).await?;
+        cursors::set(conn, &Cursor { value: "6".into(), ..cursor.clone() }, 1).await?;
+        assert_eq!(cursors::of_kind(conn, Kind::Telegram).await?[0].value, "6");
+        assert!(cursors::of_kind(conn, Kind::Discord).await?.is_empty());
+        let made = settings::instance(conn, 255).await?;
+        assert_eq!((made.as_str(), settings::instance(conn, 256).await?.as_str()), ("ff", "ff"));
+        Ok(())
+    })
+    .await
+    .unwrap();
+}
+
+#[tokio::test]
+async fn everything_old_goes_and_nothing_else() {
+    let (db, _folder) = database().await;
+    db.tx("test", async |conn| {
+        let topic = topics::open(conn, &room(), "one", NamedBy::Code, 1).await?;
+        let id = inbox::insert(conn, &message("1", "x"), inbox::State::Received, 1).await?.unwrap();
+        inbox::insert(conn, &message("2", "x"), inbox::State::Held, 1).await?;
+        inbox::insert(conn, &message("3", "x"), inbox::State::Received, 1).await?;
+        inbox::place(conn, id, topic).await?;
+        tasks::enqueue_message(conn, &origin(), topic, 1).await?;
+        let task = tasks::claim(conn, 1, 1, 9).await?.remove(0);
+        let run = runs::enter(conn, &task, 1).await?;
+        inbox::take(conn, id, run.id).await?;
+        journal::append(conn, run.id, Some(topic), 1, journal::Role::User, "[]", 1).await?;
+        runs::finish(conn, run.id, End::Done, "", 2).await?;
+        tasks::finish(conn, task.id, End::Done, "", 2).await?;
+        let first =
+            outbox::push(conn, &outbox::New { topic: Some(topic), ..outbox::New::message(&room(), hello()) }, 1)
+                .await?;
+        let edit = outbox::New {
+            target: Some(first),
+            ..outbox::New::message(&room(), Action::Delete { message_id: String::new() })
+        };
+        let second = outbox::push(conn, &edit, 1).await?;
+        for id in [first, second] {
+            outbox::sent(conn, id, "m", 2).await?;
+        }
+        topics::set_state(conn, topic, topics::State::Closed).await?;
+        let before = retention::Before { talk: 100, decisions: 100, changes: 100, usage: 100, held: 0 };
+        while retention::prune(conn, &before, 1).await? > 0 {}
+        assert_eq!(inbox::counts(conn).await?, [("held".to_owned(), 1), ("received".to_owned(), 1)]);
+        assert!(outbox::counts(conn).await?.is_empty());
+        assert_eq!(topics::get(conn, topic).await?, None);
+        Ok(())
+    })
+    .await
+    .unwrap();
+}
+
+#[tokio::test]
+async fn writers_that_meet_share_a_commit_and_a_failing_one_takes_nobody_with_it() {
+    let (db, folder) = database().await;
+    let mut together = tokio::task::JoinSet::new();
+    for number in 0..40_i64 {
+        let db = db.clone();
+        together.spawn(async move {
+            db.tx("write a setting", async |conn| {
+                settings::set(conn, &number.to_string(), "x").await?;
+                anyhow::ensure!(number % 4 != 0, "on purpose");
+                Ok(())
+            })
+            .await
+            .is_ok()
+        });
+    }
+    let good = together.join_all().await.into_iter().filter(|good| *good).count();
+    assert_eq!(good, 30);
+    drop(db);
+    let again = Db::open(&folder.path().join("openhive.db")).await.unwrap();
+    let count: i64 = again
+        .read(async |conn| Ok(sqlx::query_scalar("SELECT count(*) FROM settings").fetch_one(conn).await?))
+        .await
+        .unwrap();
+    assert_eq!(count, 30, "what was promised is there, what failed is not");
+}
+
+#[tokio::test]
+async fn a_writer_dropped_in_the_middle_leaves_nothing_behind() {
+    let (db, _folder) = database().await;
+    let started = Arc::new(tokio::sync::Notify::new());
+    let (other, bell) = (db.clone(), started.clone());
+    let cut = tokio::spawn(async move {
+        other
+            .tx("cut", async |conn| {
+                settings::set(conn, "cut", "x").await?;
+                bell.notify_one();
+                std::future::pending::<()>().await;
+                Ok(())
+            })
+            .await
+    });
+    started.notified().await;
+    cut.abort();
+    assert!(cut.await.is_err());
+    let found = db.tx("after", async |conn| settings::get(conn, "cut").await);
+    assert_eq!(tokio::time::timeout(Duration::from_secs(5), found).await.unwrap().unwrap(), None);
+}
+
+#[tokio::test]
+async fn the_bell_rings_when_a_row_changed_and_only_then() {
+    let (db, _folder) = database().await;
+    let mut bell = db.changes();
+    bell.mark_unchanged();
+    db.tx("nothing", async |conn| inbox::received(conn, 1).await).await.unwrap();
+    assert!(!bell.has_changed().unwrap());
+    db.note("something", async |conn| settings::set(conn, "a", "b").await).await.unwrap();
+    assert!(bell.has_changed().unwrap());
+}
+
+#[tokio::test]
+async fn a_dead_database_keeps_what_was_committed() {
+    let (db, folder) = database().await;
+    db.die_after_named("second");
+    for name in ["first", "second", "third"] {
+        let write = db.tx(name, async |conn| settings::set(conn, name, "x").await);
+        let ended = tokio::time::timeout(Duration::from_millis(300), write).await.is_ok();
+        assert_eq!(ended, name == "first", "{name}");
+    }
+    assert!(db.is_dead());
+    let again = Db::open(&folder.path().join("openhive.db")).await.unwrap();
+    let names = ["first", "second", "third"];
+    for (name, there) in names.into_iter().zip([true, true, false]) {
+        assert_eq!(again.read(async |conn| settings::get(conn, name).await).await.unwrap().is_some(), there, "{name}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn in_one_poll_no_time_passes() {
+    let folder = tempfile::tempdir().unwrap();
+    let before = tokio::time::Instant::now();
+    let db = Db::open_in_one_poll(&folder.path().join("openhive.db")).await.unwrap();
+    for number in 0..20 {
+        db.tx("write", async |conn| settings::set(conn, "n", &number.to_string()).await).await.unwrap();
+    }
+    assert_eq!(db.read(async |conn| settings::get(conn, "n").await).await.unwrap().as_deref(), Some("19"));
+    assert_eq!(before.elapsed(), Duration::ZERO);
+}
+
+#[tokio::test]
+async fn a_file_that_is_no_database_and_one_from_the_future_are_refused_in_words() {
+    let (db, folder) = database().await;
+    let broken = folder.path().join("text.db");
+    std::fs::write(&broken, "this is not a database, but it is long enough to be read as a header by anybody").unwrap();
+    let error = format!("{:#}", Db::open(&broken).await.err().unwrap());
+    assert!(error.contains("this file is not a database"), "{error}");
+    db.tx("a later version", async |conn| {
+        let sql = "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
+                   VALUES (9999, 'later', 1, x'00', 0)";
+        Ok(sqlx::query(sql).execute(conn).await?)
+    })
+    .await
+    .unwrap();
+    let error = format!("{:#}", Db::open(db.path()).await.err().unwrap());
+    assert!(error.contains("written by a newer version"), "{error}");
+}
+
+#[tokio::test]
+async fn a_backup_is_a_whole_database() {
+    let (db, folder) = database().await;
+    db.tx("write", async |conn| settings::set(conn, "a", "b").await).await.unwrap();
+    let copy = folder.path().join("copy.db");
+    db.backup(&copy).await.unwrap();
+    let copy = Db::open(&copy).await.unwrap();
+    assert_eq!(copy.read(async |conn| settings::get(conn, "a").await).await.unwrap().as_deref(), Some("b"));
+    assert_eq!(copy.read(async |conn| integrity(conn).await).await.unwrap(), "ok");
+    assert!(db.backup(db.path()).await.is_err(), "an existing file is not overwritten");
+}

@@ -18,6 +18,8 @@ CREATE TABLE tasks (
     finished_at  INTEGER,
     leased_until INTEGER,
     attempts     INTEGER NOT NULL DEFAULT 0,
+    -- Somebody wants the running turn to end: a person ('person'), or a newer message ('message').
+    stop_asked   TEXT             CHECK (stop_asked IN ('person', 'message')),
     note         TEXT    NOT NULL DEFAULT '',
     CHECK ((state = 'running') = (leased_until IS NOT NULL)),
     CHECK ((state IN ('done', 'failed', 'cancelled')) = (finished_at IS NOT NULL))
@@ -25,5 +27,6 @@ CREATE TABLE tasks (
 CREATE UNIQUE INDEX one_running_task_per_lane ON tasks (lane) WHERE state = 'running';
 -- Messages wait in the mailbox; one queued task is enough to have a lane look into it.
 CREATE UNIQUE INDEX one_queued_message_task_per_lane ON tasks (lane) WHERE state = 'queued' AND kind = 'message';
+CREATE INDEX tasks_to_stop ON tasks (id) WHERE state = 'running' AND stop_asked IS NOT NULL;
 CREATE INDEX claimable_tasks ON tasks (priority, id) WHERE state = 'queued';
 CREATE INDEX finished_tasks ON tasks (finished_at) WHERE finished_at IS NOT NULL;

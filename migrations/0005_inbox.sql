@@ -14,7 +14,7 @@ CREATE TABLE inbox (
     UNIQUE (conversation, event_id),
     CHECK (state NOT IN ('placed', 'taken') OR topic IS NOT NULL)
 ) STRICT;
-CREATE INDEX inbox_received ON inbox (id) WHERE state = 'received';
+CREATE INDEX inbox_received ON inbox (conversation, id) WHERE state = 'received';
 CREATE INDEX inbox_placed ON inbox (topic, id) WHERE state = 'placed';
 CREATE INDEX inbox_held ON inbox (sender, id) WHERE state = 'held';
 CREATE INDEX inbox_of_run ON inbox (run) WHERE run IS NOT NULL;

@@ -1,1 +1,4 @@
 //! stub
+
+/// What the user wrote → what it means; only the second travels.
+pub mod config;

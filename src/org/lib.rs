@@ -1,1 +1,5 @@
-//! stub
+//! Rules over rows.
+
+pub mod threads;
+pub mod topics;
+pub mod trust;

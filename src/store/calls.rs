@@ -70,6 +70,20 @@ pub async fn start(
     Ok(done.rows_affected() > 0)
 }
 
+/// How often a run has asked for this very thing: the tool with the same arguments, whatever came of it.
+pub async fn repeats(conn: &mut Conn, run: RunId, tool: &str, arguments: &str) -> Result<i64> {
+    let sql = "SELECT count(*) FROM tool_calls WHERE run = $1 AND tool = $2 AND arguments = $3";
+    Ok(sqlx::query_scalar(sql).bind(run.0).bind(tool).bind(arguments).fetch_one(conn).await?)
+}
+
+/// One call, if it was made.
+pub async fn get(conn: &mut Conn, run: RunId, step: i64, call_id: &str) -> Result<Option<Call>> {
+    let sql = "SELECT run, step, call_id, tool, state, is_error, result FROM tool_calls
+               WHERE run = $1 AND step = $2 AND call_id = $3";
+    let row: Option<Raw> = sqlx::query_as(sql).bind(run.0).bind(step).bind(call_id).fetch_optional(conn).await?;
+    Ok(row.map(call))
+}
+
 /// Says what came of it.
 pub async fn finish(
     conn: &mut Conn,

@@ -173,6 +173,16 @@ impl Db {
         self.inner.changed.send_modify(|count| *count += 1);
     }
 
+    /// A number that changes when another connection, for example another process, has written.
+    pub async fn foreign_writes(&self) -> Result<i64> {
+        self.not_dead().await;
+        let ask = async {
+            let mut writer = self.inner.writer.lock().await;
+            Ok(sqlx::query_scalar("PRAGMA data_version").fetch_one(&mut writer.conn).await?)
+        };
+        if self.inner.in_one_poll { run_in_one_poll(ask).await } else { ask.await }
+    }
+
     /// For crash tests: after `commits` more commits the database is dead; whoever uses it then waits for ever.
     pub fn die_after(&self, commits: u64) {
         *self.crash_plan() = CrashPlan::AfterCommits(commits);

@@ -68,11 +68,18 @@ pub async fn insert(conn: &mut Conn, event: &Inbound, state: State, now: Moment)
     Ok(id.map(InboxId))
 }
 
-/// The oldest rows that wait to be answered or placed.
-pub async fn received(conn: &mut Conn, limit: u32) -> Result<Vec<Row>> {
-    let sql = "SELECT id, event FROM inbox WHERE state = 'received' ORDER BY id LIMIT $1";
-    let rows: Vec<Raw> = sqlx::query_as(sql).bind(limit).fetch_all(conn).await?;
-    rows.into_iter().map(row).collect()
+/// The conversations in which something waits to be answered or placed.
+pub async fn waiting_conversations(conn: &mut Conn) -> Result<Vec<ConversationId>> {
+    let sql = "SELECT DISTINCT conversation FROM inbox WHERE state = 'received'";
+    let found: Vec<String> = sqlx::query_scalar(sql).fetch_all(conn).await?;
+    found.into_iter().map(|text| Ok(text.parse()?)).collect()
+}
+
+/// The oldest row of a conversation that waits to be answered or placed.
+pub async fn next_received(conn: &mut Conn, conversation: &ConversationId) -> Result<Option<Row>> {
+    let sql = "SELECT id, event FROM inbox WHERE state = 'received' AND conversation = $1 ORDER BY id LIMIT 1";
+    let found: Option<Raw> = sqlx::query_as(sql).bind(conversation.as_str()).fetch_optional(conn).await?;
+    found.map(row).transpose()
 }
 
 /// Puts a received row into a topic's mailbox. `false` where somebody did already.
@@ -121,6 +128,14 @@ pub async fn of_run(conn: &mut Conn, run: RunId) -> Result<Vec<Row>> {
     rows.into_iter().map(row).collect()
 }
 
+/// The last things that people said in a topic, oldest first.
+pub async fn last_of_topic(conn: &mut Conn, topic: TopicId, limit: u32) -> Result<Vec<Inbound>> {
+    let sql = "SELECT id, event FROM inbox WHERE topic = $1 AND state IN ('placed', 'taken') ORDER BY id DESC LIMIT $2";
+    let mut rows: Vec<Raw> = sqlx::query_as(sql).bind(topic.0).bind(limit).fetch_all(conn).await?;
+    rows.reverse();
+    rows.into_iter().map(|raw| Ok(row(raw)?.event)).collect()
+}
+
 /// The topic that a message of somebody's went to.
 pub async fn topic_of(conn: &mut Conn, conversation: &ConversationId, event_id: &str) -> Result<Option<TopicId>> {
     let sql = "SELECT topic FROM inbox WHERE conversation = $1 AND event_id = $2 AND topic IS NOT NULL";
@@ -148,7 +163,7 @@ pub async fn amend(conn: &mut Conn, conversation: &ConversationId, event_id: &st
     Ok(done.rows_affected() > 0)
 }
 
-/// Hands over what a sender wrote while unknown, in one conversation or in all. How many there were.
+/// Hands over what a sender wrote while unknown, in one conversation with its threads or in all. How many there were.
 pub async fn release(conn: &mut Conn, sender: &SenderId, conversation: Option<&ConversationId>) -> Result<u64> {
     settle_held(conn, sender, conversation, State::Received).await
 }
@@ -164,8 +179,9 @@ async fn settle_held(
     conversation: Option<&ConversationId>,
     state: State,
 ) -> Result<u64> {
+    // What holds in a place holds in its threads.
     let sql = "UPDATE inbox SET state = $3 WHERE sender = $1 AND state = 'held'
-               AND ($2 IS NULL OR conversation = $2)";
+               AND ($2 IS NULL OR conversation = $2 OR json_extract(event, '$.place.thread.parent') = $2)";
     let done = sqlx::query(sql)
         .bind(sender.as_str())
         .bind(conversation.map(ConversationId::as_str))
@@ -179,6 +195,14 @@ async fn settle_held(
 pub async fn held_count(conn: &mut Conn, sender: &SenderId) -> Result<i64> {
     let sql = "SELECT count(*) FROM inbox WHERE sender = $1 AND state = 'held'";
     Ok(sqlx::query_scalar(sql).bind(sender.as_str()).fetch_one(conn).await?)
+}
+
+/// Of what a sender wrote while unknown, only the newest `keep` messages are kept for reading.
+pub async fn bury_oldest(conn: &mut Conn, sender: &SenderId, keep: i64) -> Result<()> {
+    let sql = "UPDATE inbox SET state = 'denied' WHERE id IN (
+                 SELECT id FROM inbox WHERE sender = $1 AND state = 'held' ORDER BY id DESC LIMIT -1 OFFSET $2)";
+    sqlx::query(sql).bind(sender.as_str()).bind(keep).execute(conn).await?;
+    Ok(())
 }
 
 /// How many rows are in each state, by the state's name.

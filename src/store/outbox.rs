@@ -146,14 +146,13 @@ async fn insert(conn: &mut Conn, new: &New, state: &'static str, now: Moment) ->
     Ok(OutboxId(id))
 }
 
-/// The first row of every conversation that has something to send, oldest first: `due` or cut off.
-pub async fn heads(conn: &mut Conn, limit: u32) -> Result<Vec<Row>> {
-    let sql = format!(
-        "{COLUMNS} WHERE o.id IN (SELECT min(id) FROM outbox WHERE state IN ('due', 'sending') GROUP BY conversation)
-         ORDER BY o.id LIMIT $1"
-    );
-    let raws: Vec<Raw> = sqlx::query_as(sqlx::AssertSqlSafe(sql)).bind(limit).fetch_all(conn).await?;
-    raws.into_iter().map(Row::try_from).collect()
+/// The conversations that have something to send, with when their first row is due; the longest waiting first.
+pub async fn waiting(conn: &mut Conn, limit: u32) -> Result<Vec<(ConversationId, Moment)>> {
+    // SQLite takes `due_at` from the row that `min(id)` names.
+    let sql = "SELECT conversation, due_at, min(id) AS first FROM outbox WHERE state IN ('due', 'sending')
+               GROUP BY conversation ORDER BY due_at, first LIMIT $1";
+    let rows: Vec<(String, i64, i64)> = sqlx::query_as(sql).bind(limit).fetch_all(conn).await?;
+    rows.into_iter().map(|(conversation, due_at, _)| Ok((conversation.parse()?, due_at))).collect()
 }
 
 /// The first row of one conversation that is to be sent.
@@ -161,6 +160,13 @@ pub async fn head(conn: &mut Conn, conversation: &ConversationId) -> Result<Opti
     let sql = format!("{COLUMNS} WHERE o.conversation = $1 AND o.state IN ('due', 'sending') ORDER BY o.id LIMIT 1");
     let raw: Option<Raw> =
         sqlx::query_as(sqlx::AssertSqlSafe(sql)).bind(conversation.as_str()).fetch_optional(conn).await?;
+    raw.map(Row::try_from).transpose()
+}
+
+/// One row, whatever its state.
+pub async fn get(conn: &mut Conn, id: OutboxId) -> Result<Option<Row>> {
+    let sql = format!("{COLUMNS} WHERE o.id = $1");
+    let raw: Option<Raw> = sqlx::query_as(sqlx::AssertSqlSafe(sql)).bind(id.0).fetch_optional(conn).await?;
     raw.map(Row::try_from).transpose()
 }
 
@@ -191,6 +197,19 @@ pub async fn shown(conn: &mut Conn, id: OutboxId, message_id: &str) -> Result<()
 pub async fn put_off(conn: &mut Conn, id: OutboxId, due_at: Moment, note: &str) -> Result<()> {
     let sql = "UPDATE outbox SET state = 'due', due_at = $2, note = $3 WHERE id = $1 AND state = 'sending'";
     sqlx::query(sql).bind(id.0).bind(due_at).bind(note).execute(conn).await?;
+    Ok(())
+}
+
+/// Nobody knows whether it was sent: it stays as it is, and is looked at again at `due_at`.
+pub async fn wait_in_doubt(conn: &mut Conn, id: OutboxId, due_at: Moment) -> Result<()> {
+    sqlx::query("UPDATE outbox SET due_at = $2 WHERE id = $1 AND state = 'sending'").bind(id.0).bind(due_at).execute(conn).await?;
+    Ok(())
+}
+
+/// The interaction cannot be answered any more: an ordinary message instead, at once.
+pub async fn drop_handle(conn: &mut Conn, id: OutboxId) -> Result<()> {
+    let sql = "UPDATE outbox SET state = 'due', handle = NULL WHERE id = $1 AND state = 'sending'";
+    sqlx::query(sql).bind(id.0).execute(conn).await?;
     Ok(())
 }
 

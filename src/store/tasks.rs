@@ -147,6 +147,13 @@ impl TryFrom<Raw> for Task {
     }
 }
 
+/// Whether there may be something to claim: looks only, so that a scan without work writes nothing.
+pub async fn any_claimable(conn: &mut Conn, now: Moment) -> Result<bool> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM tasks t WHERE state = 'queued' AND due_at <= $1
+                 AND NOT EXISTS (SELECT 1 FROM tasks r WHERE r.lane = t.lane AND r.state = 'running'))";
+    Ok(sqlx::query_scalar(sql).bind(now).fetch_one(conn).await?)
+}
+
 /// When the next queued task is due that is not yet, for a loop that waits.
 pub async fn next_due(conn: &mut Conn, now: Moment) -> Result<Option<Moment>> {
     let sql = "SELECT min(due_at) FROM tasks WHERE state = 'queued' AND due_at > $1";
@@ -187,6 +194,35 @@ pub async fn abandoned(conn: &mut Conn, now: Option<Moment>) -> Result<Vec<(Task
         "SELECT id, attempts FROM tasks WHERE state = 'running' AND ($1 IS NULL OR leased_until < $1) ORDER BY id";
     let rows: Vec<(i64, i64)> = sqlx::query_as(sql).bind(now).fetch_all(conn).await?;
     Ok(rows.into_iter().map(|(id, attempts)| (TaskId(id), attempts)).collect())
+}
+
+/// Why a running turn is to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StopAsked {
+    /// A person said so.
+    Person,
+    /// A newer message is to be answered instead.
+    Message,
+}
+
+/// Asks the running task of a topic to end. `false` where none runs.
+pub async fn ask_to_stop(conn: &mut Conn, topic: TopicId, why: StopAsked) -> Result<bool> {
+    let why = match why {
+        StopAsked::Person => "person",
+        StopAsked::Message => "message",
+    };
+    let sql = "UPDATE tasks SET stop_asked = $2 WHERE lane = $1 AND state = 'running'
+               AND (stop_asked IS NULL OR stop_asked <> 'person')";
+    let done = sqlx::query(sql).bind(topic_lane(topic)).bind(why).execute(conn).await?;
+    Ok(done.rows_affected() > 0)
+}
+
+/// The running tasks that are asked to end, and why.
+pub async fn to_stop(conn: &mut Conn) -> Result<Vec<(TaskId, StopAsked)>> {
+    let sql = "SELECT id, stop_asked FROM tasks WHERE state = 'running' AND stop_asked IS NOT NULL";
+    let rows: Vec<(i64, String)> = sqlx::query_as(sql).fetch_all(conn).await?;
+    let why = |word: &str| if word == "person" { StopAsked::Person } else { StopAsked::Message };
+    Ok(rows.into_iter().map(|(id, word)| (TaskId(id), why(&word))).collect())
 }
 
 /// A running or queued task of a topic.

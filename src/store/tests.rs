@@ -53,7 +53,8 @@ async fn an_event_is_taken_in_once_and_goes_its_way() {
         let event = message("5", "hi");
         let id = inbox::insert(conn, &event, inbox::State::Received, 10).await?.unwrap();
         assert_eq!(inbox::insert(conn, &event, inbox::State::Received, 11).await?, None, "a redelivery");
-        assert_eq!(inbox::received(conn, 10).await?, [inbox::Row { id, event: event.clone() }]);
+        assert_eq!(inbox::waiting_conversations(conn).await?, [room()]);
+        assert_eq!(inbox::next_received(conn, &room()).await?.map(|row| row.id), Some(id));
         assert!(inbox::amend(conn, &room(), "5", "hi there").await?);
         let topic = topics::open(conn, &room(), "Greetings", NamedBy::Code, 10).await?;
         assert!(inbox::place(conn, id, topic).await?);
@@ -66,6 +67,7 @@ async fn an_event_is_taken_in_once_and_goes_its_way() {
         inbox::take(conn, id, run.id).await?;
         assert_eq!(inbox::of_run(conn, run.id).await?[0].event, message("5", "hi there"));
         assert!(inbox::mailbox(conn, topic, 10).await?.is_empty());
+        assert_eq!(inbox::last_of_topic(conn, topic, 3).await?, [message("5", "hi there")]);
         assert_eq!(inbox::topic_of(conn, &room(), "5").await?, Some(topic));
         assert_eq!(inbox::author_of(conn, &room(), "5").await?, Some(alice().id));
         assert_eq!(inbox::event(conn, id).await?, Some(message("5", "hi there")));
@@ -87,10 +89,15 @@ async fn what_a_stranger_wrote_is_handed_over_or_buried() {
             inbox::insert(conn, &event, inbox::State::Held, 1).await?;
         }
         assert_eq!(inbox::held_count(conn, &alice().id).await?, 2);
+        inbox::bury_oldest(conn, &alice().id, 2).await?;
         assert_eq!(inbox::release(conn, &alice().id, Some(&ConversationId::new(Kind::Telegram, 1))).await?, 0);
         assert_eq!(inbox::release(conn, &alice().id, None).await?, 2);
         assert_eq!(inbox::bury(conn, &SenderId::new(Kind::Telegram, 43), None).await?, 1);
-        assert_eq!(inbox::received(conn, 10).await?.len(), 2);
+        assert_eq!(inbox::counts(conn).await?, [("denied".to_owned(), 1), ("received".to_owned(), 2)]);
+        let parent = ConversationId::new(Kind::Telegram, -100);
+        let thread = Place::Thread { parent: parent.clone(), title: "ops".into() };
+        inbox::insert(conn, &Inbound { place: thread, ..message("4", "psst") }, inbox::State::Held, 1).await?;
+        assert_eq!(inbox::release(conn, &alice().id, Some(&parent)).await?, 1, "a thread goes with its place");
 
         let id = strangers::meet(conn, &alice(), &room(), 5).await?.unwrap();
         assert_eq!(strangers::meet(conn, &alice(), &room(), 6).await?, None, "told once");
@@ -121,7 +128,12 @@ async fn a_lane_runs_one_task_at_a_time() {
         let claimed = tasks::claim(conn, 10, 5, 60).await?;
         assert_eq!(claimed.iter().map(|task| task.lane.as_str()).collect::<Vec<_>>(), ["main/1", "main/2"]);
         tasks::enqueue_message(conn, &origin(), one, 6).await?;
+        assert!(!tasks::any_claimable(conn, 7).await?);
         assert!(tasks::claim(conn, 10, 7, 60).await?.is_empty(), "its lane is busy");
+        assert!(tasks::ask_to_stop(conn, two, tasks::StopAsked::Message).await?);
+        assert!(tasks::ask_to_stop(conn, two, tasks::StopAsked::Person).await?);
+        assert!(!tasks::ask_to_stop(conn, two, tasks::StopAsked::Message).await?, "a person's word stands");
+        assert_eq!(tasks::to_stop(conn).await?, [(claimed[1].id, tasks::StopAsked::Person)]);
         tasks::renew(conn, &[claimed[0].id], 100).await?;
         assert_eq!(tasks::abandoned(conn, Some(80)).await?, [(claimed[1].id, 1)]);
         assert_eq!(tasks::abandoned(conn, None).await?.len(), 2);
@@ -162,6 +174,9 @@ async fn a_turn_is_journaled_and_read_back() {
         assert!(calls::start(conn, run.id, 1, "a", "read", "{}", 7).await?);
         assert!(!calls::start(conn, run.id, 1, "a", "read", "{}", 7).await?, "said before");
         assert!(calls::start(conn, run.id, 1, "b", "list", "{}", 7).await?);
+        assert_eq!(calls::repeats(conn, run.id, "read", "{}").await?, 1);
+        assert_eq!(calls::get(conn, run.id, 1, "b").await?.map(|call| call.tool), Some("list".into()));
+        assert_eq!(calls::get(conn, run.id, 2, "b").await?, None);
         calls::finish(conn, run.id, 1, "a", false, "text", 8).await?;
         assert_eq!(calls::interrupt(conn, run.id, 9).await?, 1);
         let states: Vec<_> = calls::of_run(conn, run.id).await?.into_iter().map(|call| call.state).collect();
@@ -191,13 +206,17 @@ async fn the_outbox_keeps_the_order_of_each_conversation() {
         let first = outbox::push(conn, &outbox::New::message(&room(), hello()), 1).await?;
         let second = outbox::push(conn, &outbox::New::message(&room(), hello()), 1).await?;
         let third = outbox::push(conn, &outbox::New::message(&other, hello()), 1).await?;
-        let heads = outbox::heads(conn, 10).await?;
-        assert_eq!(heads.iter().map(|row| row.id).collect::<Vec<_>>(), [first, third]);
+        assert_eq!(outbox::waiting(conn, 10).await?, [(room(), 1), (other.clone(), 1)]);
+        assert_eq!(outbox::get(conn, first).await?, outbox::head(conn, &room()).await?);
         outbox::begin(conn, first, 5).await?;
+        outbox::wait_in_doubt(conn, first, 20).await?;
+        assert_eq!(outbox::waiting(conn, 10).await?, [(other.clone(), 1), (room(), 20)]);
         assert!(outbox::head(conn, &room()).await?.unwrap().cut_off);
+        outbox::drop_handle(conn, first).await?;
+        outbox::begin(conn, first, 6).await?;
         outbox::put_off(conn, first, 30, "429").await?;
         let row = outbox::head(conn, &room()).await?.unwrap();
-        assert_eq!((row.attempts, row.first_attempt_at, row.due_at, row.cut_off), (1, Some(5), 30, false));
+        assert_eq!((row.attempts, row.first_attempt_at, row.due_at, row.cut_off), (2, Some(5), 30, false));
         outbox::begin(conn, first, 31).await?;
         outbox::sent(conn, first, "m1", 32).await?;
         assert_eq!(outbox::head(conn, &room()).await?.unwrap().id, second);
@@ -241,7 +260,7 @@ async fn a_draft_becomes_a_message_or_nothing_or_a_question() {
         // Tried, and the answer never came: it is looked for, or sent again under the same key.
         let id = outbox::draft(conn, &new, 3).await?;
         outbox::begin(conn, id, 3).await?;
-        assert_eq!(outbox::heads(conn, 9).await?.len(), 0, "a draft is not in the queue");
+        assert_eq!(outbox::waiting(conn, 9).await?.len(), 0, "a draft is not in the queue");
         let draft = outbox::draft_of(conn, run).await?.unwrap();
         outbox::end_draft(conn, &draft, 4).await?;
         assert!(outbox::head(conn, &room()).await?.unwrap().cut_off);
@@ -291,6 +310,8 @@ async fn topics_age_and_keep_within_their_cap() {
         let thread = ConversationId::new(Kind::Discord, 5);
         let whole = topics::open(conn, &thread, "thread", NamedBy::Conversation, 1).await?;
         assert_eq!(topics::whole(conn, &thread).await?.unwrap().id, whole);
+        assert_eq!(topics::move_to(conn, &thread, &ConversationId::new(Kind::Discord, 6)).await?, 1);
+        assert_eq!(topics::move_to(conn, &ConversationId::new(Kind::Discord, 6), &thread).await?, 1);
         topics::set_state(conn, whole, topics::State::Closed).await?;
         assert!(topics::open_ones(conn, &thread).await?.is_empty());
         Ok(())
@@ -368,11 +389,11 @@ async fn the_ledger_adds_up_and_settings_and_cursors_are_kept() {
             output_tokens: 2,
             cache_read_tokens: 3,
             cache_write_tokens: 4,
-            cost_micro_usd: Some(5),
+            cost_nano_usd: Some(5),
         };
         usage::add(conn, &entry, 10).await?;
-        usage::add(conn, &usage::Entry { cost_micro_usd: None, ..entry }, 10).await?;
-        let both = usage::Spent { calls: 2, tokens: 20, cost_micro_usd: 5, unpriced: 1 };
+        usage::add(conn, &usage::Entry { cost_nano_usd: None, ..entry }, 10).await?;
+        let both = usage::Spent { calls: 2, tokens: 20, cost_nano_usd: 5, unpriced: 1 };
         assert_eq!(usage::of_day(conn, 0, None).await?, both);
         assert_eq!(usage::of_day(conn, 1, None).await?, usage::Spent::default());
         for what in [usage::By::Topic, usage::By::Team, usage::By::Sender, usage::By::Model] {
@@ -484,7 +505,7 @@ async fn the_bell_rings_when_a_row_changed_and_only_then() {
     let (db, _folder) = database().await;
     let mut bell = db.changes();
     bell.mark_unchanged();
-    db.tx("nothing", async |conn| inbox::received(conn, 1).await).await.unwrap();
+    db.tx("nothing", async |conn| inbox::waiting_conversations(conn).await).await.unwrap();
     assert!(!bell.has_changed().unwrap());
     db.note("something", async |conn| settings::set(conn, "a", "b").await).await.unwrap();
     assert!(bell.has_changed().unwrap());

@@ -235,3 +235,9 @@ pub async fn choice(conn: &mut Conn, conversation: &ConversationId, sender: &Sen
         sqlx::query_scalar(sql).bind(conversation.as_str()).bind(sender.as_str()).fetch_optional(conn).await?;
     Ok(id.map(TopicId))
 }
+
+/// A conversation has another id now.
+pub async fn move_to(conn: &mut Conn, from: &ConversationId, to: &ConversationId) -> Result<u64> {
+    let sql = "UPDATE topics SET conversation = $2 WHERE conversation = $1";
+    Ok(sqlx::query(sql).bind(from.as_str()).bind(to.as_str()).execute(conn).await?.rows_affected())
+}

@@ -1,1 +1,11 @@
-//! every_channel
+//! One list of promises, kept by every adapter.
+//!
+//! | file | what |
+//! |---|---|
+//! | `peer` | the far side of an adapter, as people there see it: what a platform's test double must offer |
+//! | `promises` | the list |
+//! | `telegram`, … | the peers |
+
+pub mod peer;
+mod promises;
+mod telegram;

@@ -2,4 +2,5 @@
 
 mod discord;
 mod every_channel;
+mod host;
 mod telegram;

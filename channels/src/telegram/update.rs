@@ -1,0 +1,230 @@
+//! An update as it arrives → teloxide's [`Update`], one by one, so that one that cannot be read harms no other.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+use teloxide::types::{Message, MessageEntity, MessageKind, Update, UpdateKind};
+
+/// The fields of a message that we use. When teloxide cannot read a message as a whole, what is new in it is most
+/// often somewhere else.
+const USED: [&str; 23] = [
+    "message_id",
+    "message_thread_id",
+    "is_topic_message",
+    "from",
+    "sender_chat",
+    "date",
+    "edit_date",
+    "chat",
+    "text",
+    "entities",
+    "caption",
+    "caption_entities",
+    "is_automatic_forward",
+    "reply_to_message",
+    "forum_topic_created",
+    "animation",
+    "audio",
+    "document",
+    "photo",
+    "sticker",
+    "video",
+    "video_note",
+    "voice",
+];
+
+/// What became of an update.
+#[derive(Debug)]
+pub(super) struct Arrived {
+    /// Its number, from which the next offset follows. `None` if even that is missing.
+    pub id: Option<i32>,
+    /// The update, or the type of what could not be read.
+    pub update: Result<Update, String>,
+}
+
+/// Reads one update.
+pub(super) fn read(raw: &RawValue) -> Arrived {
+    #[derive(Deserialize)]
+    struct Number {
+        update_id: i32,
+    }
+    let id = serde_json::from_str::<Number>(raw.get()).ok().map(|number| number.update_id).filter(|id| *id >= 0);
+    let whole = serde_json::from_str::<Update>(raw.get()).ok().filter(is_readable);
+    let update = match whole {
+        Some(update) => Ok(update),
+        None => reduced(raw).ok_or_else(|| type_of(raw)),
+    };
+    Arrived { id, update }
+}
+
+/// Whether teloxide made something of it. It makes an error of an update that it cannot read, and an empty message
+/// of one in which it cannot read a single field.
+fn is_readable(update: &Update) -> bool {
+    match &update.kind {
+        UpdateKind::Error(_) => false,
+        UpdateKind::Message(message) | UpdateKind::EditedMessage(message) => !is_empty(message),
+        _ => true,
+    }
+}
+
+fn is_empty(message: &Message) -> bool {
+    matches!(message.kind, MessageKind::Empty {})
+}
+
+/// Tries again with nothing but the fields that we use.
+fn reduced(raw: &RawValue) -> Option<Update> {
+    let mut update = serde_json::from_str::<Map<String, Value>>(raw.get()).ok()?;
+    for kind in ["message", "edited_message"] {
+        if let Some(message) = update.get_mut(kind) {
+            reduce(message, 1);
+        }
+    }
+    if let Some(message) = update.get_mut("callback_query").and_then(|query| query.get_mut("message")) {
+        reduce(message, 1);
+    }
+    // `Update` is read from its text, as its reader wants the keys in their order.
+    let text = serde_json::to_string(&update).ok()?;
+    serde_json::from_str::<Update>(&text).ok().filter(is_readable)
+}
+
+fn reduce(message: &mut Value, replies: usize) {
+    let Some(message) = message.as_object_mut() else { return };
+    message.retain(|field, _| USED.contains(&field.as_str()));
+    for field in ["entities", "caption_entities"] {
+        if let Some(entities) = message.get_mut(field).and_then(Value::as_array_mut) {
+            entities.retain(|entity| MessageEntity::deserialize(entity).is_ok());
+        }
+    }
+    if let Some(reply) = message.get_mut("reply_to_message") {
+        if replies == 0 {
+            message.remove("reply_to_message");
+            return;
+        }
+        reduce(reply, replies - 1);
+        // Of a reply nothing matters but that it is one, to what and to whom.
+        if let Some(reply) = reply.as_object_mut()
+            && !reply.contains_key("forum_topic_created")
+        {
+            let kept = ["message_id", "message_thread_id", "is_topic_message", "from", "sender_chat", "date", "chat"];
+            reply.retain(|field, _| kept.contains(&field.as_str()));
+        }
+    }
+}
+
+/// The type of an update, for an operator: its key, if that is a word of the Bot API's making.
+fn type_of(raw: &RawValue) -> String {
+    let keys = serde_json::from_str::<Map<String, Value>>(raw.get()).unwrap_or_default();
+    let word = |key: &&String| key.len() <= 40 && key.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+    let kind = keys.keys().filter(|key| *key != "update_id").find(word);
+    match kind {
+        Some(kind) => format!("an update of type `{kind}` that does not have its shape"),
+        None => "an update of no known type".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn arrived(update: Value) -> Arrived {
+        read(&RawValue::from_string(update.to_string()).unwrap())
+    }
+
+    fn text_message(more: Value) -> Value {
+        let mut message = json!({
+            "message_id": 7, "date": 1, "text": "hello",
+            "chat": {"id": 42, "type": "private", "first_name": "Alice"},
+            "from": {"id": 42, "is_bot": false, "first_name": "Alice"},
+        });
+        message.as_object_mut().unwrap().append(&mut more.as_object().unwrap().clone());
+        json!({"update_id": 5, "message": message})
+    }
+
+    #[test]
+    fn what_is_new_in_a_message_does_not_hide_what_is_known() {
+        for more in [
+            json!({}),
+            json!({"entities": [{"type": "hologram", "offset": 0, "length": 1}, {"type": "bold", "offset": 0, "length": 5}]}),
+            json!({"entities": [{"type": "text_link", "offset": 0, "length": 1, "url": "no url"}]}),
+            json!({"reply_markup": {"inline_keyboard": [[{"text": "x", "teleport": true}]]}}),
+            json!({"external_reply": 7, "link_preview_options": []}),
+            json!({"reply_to_message": text_message(json!({"entities": [{"type": "?", "offset": 0, "length": 1}]}))["message"]}),
+        ] {
+            let arrived = arrived(text_message(more.clone()));
+            let Ok(Update { kind: UpdateKind::Message(message), .. }) = arrived.update else {
+                panic!("{more}: {:?}", arrived.update)
+            };
+            assert_eq!((arrived.id, message.text()), (Some(5), Some("hello")), "{more}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_named_by_its_type_and_nothing_else() {
+        let update = json!({"update_id": 5, "message": {"text": "my secret", "date": "yesterday"}});
+        let read = arrived(update);
+        let what = read.update.unwrap_err();
+        assert_eq!((read.id, what.as_str()), (Some(5), "an update of type `message` that does not have its shape"));
+        assert_eq!(arrived(json!({"update_id": 6, "MY SECRET": 1})).update.unwrap_err(), "an update of no known type");
+        assert_eq!(arrived(json!([1, 2])).id, None);
+        assert_eq!(arrived(json!({"update_id": -1})).id, None);
+    }
+
+    fn any_json() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<f64>().prop_map(Value::from),
+            "\\PC{0,8}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 24, 6, |inner| {
+            let key = prop_oneof![
+                prop::sample::select(USED.to_vec()).prop_map(str::to_owned),
+                prop::sample::select(vec![
+                    "id",
+                    "type",
+                    "offset",
+                    "length",
+                    "user",
+                    "is_bot",
+                    "first_name",
+                    "file_id",
+                    "data"
+                ])
+                .prop_map(str::to_owned),
+                "[a-z_]{1,8}",
+            ];
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+                prop::collection::btree_map(key, inner, 0..6).prop_map(|map| Value::Object(map.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn no_json_makes_the_reader_panic(
+            id in any::<i64>(),
+            kind in prop::sample::select(vec!["message", "edited_message", "callback_query", "poll", "my_chat_member"]),
+            content in any_json(),
+        ) {
+            let read = arrived(json!({"update_id": id, kind: content}));
+            prop_assert_eq!(read.id.map(i64::from), Some(id).filter(|id| (0..=i64::from(i32::MAX)).contains(id)));
+        }
+
+        #[test]
+        fn a_message_with_garbage_in_any_field_is_read_or_named(
+            field in prop::sample::select(USED.to_vec()),
+            garbage in any_json(),
+        ) {
+            let read = arrived(text_message(json!({field: garbage})));
+            prop_assert_eq!(read.id, Some(5));
+            if let Err(what) = read.update {
+                prop_assert_eq!(what, "an update of type `message` that does not have its shape");
+            }
+        }
+    }
+}

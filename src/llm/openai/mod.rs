@@ -1,0 +1,5 @@
+//! OpenAI's Chat Completions, and what other servers make of it, as pure translation: a request to bytes, a stream
+//! of events to a response.
+
+pub(crate) mod request;
+pub(crate) mod stream;

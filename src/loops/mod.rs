@@ -1,0 +1,7 @@
+//! The loops of a running hive. Each rescans its rows on the bell or on time and takes no other input.
+
+pub mod inbound;
+pub mod outbound;
+pub mod recovery;
+pub mod upkeep;
+pub mod worker;

@@ -1,0 +1,111 @@
+//! What has to be done from time to time: leases, topics that age, rows that may go, changes by other processes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Result;
+use base::{Clock, Moment, Tasks, clock};
+use channels::render::RenderLimits;
+use store::retention::{self, Before};
+use store::{Db, tasks, topics};
+
+use super::worker::{LEASE, Running};
+use crate::config::{Retention, Topics};
+
+/// How often leases are renewed and other processes are listened for.
+pub const EVERY: Duration = Duration::from_secs(30);
+/// How often another process's writes are looked for: `hive trust add` beside a running hive takes effect within it.
+const LISTEN: Duration = Duration::from_secs(1);
+/// How often topics age and old rows go.
+const HOUSEKEEPING: Duration = Duration::from_secs(300);
+/// Most rows of a sort that go in one transaction.
+const BATCH: u32 = 500;
+/// Most transactions of one round: what is left goes with the next.
+const BATCHES_MAX: u32 = 200;
+/// Unread messages of senders nobody decided about are kept this long.
+const HELD: Duration = Duration::from_secs(30 * 86_400);
+
+/// Keeps the rows in order.
+pub struct Upkeep {
+    /// The rows.
+    pub db: Db,
+    /// The time.
+    pub clock: Clock,
+    /// The turns that run.
+    pub running: Running,
+    /// When topics go idle and close.
+    pub topics: Topics,
+    /// How long rows are kept.
+    pub retention: Retention,
+    /// How words for people are cut.
+    pub render: RenderLimits,
+}
+
+/// Runs until `tasks` is told to stop.
+pub async fn run(upkeep: Arc<Upkeep>, tasks: Tasks) {
+    let stop = tasks.stop_token();
+    let begun = upkeep.clock.now();
+    let (mut next_lease, mut next_housekeeping) = (begun + clock::ms(EVERY), begun + 5_000);
+    let mut seen = None;
+    loop {
+        tokio::select! {
+            biased;
+            () = stop.cancelled() => return,
+            () = upkeep.clock.sleep(LISTEN) => {}
+        }
+        let now = upkeep.clock.now();
+        let mut done = listen(&upkeep, &mut seen).await;
+        if now >= next_lease {
+            next_lease = now + clock::ms(EVERY);
+            done = done.and(leases(&upkeep, now).await);
+        }
+        if now >= next_housekeeping {
+            next_housekeeping = now + clock::ms(HOUSEKEEPING);
+            done = done.and(housekeeping(&upkeep, now, &stop).await);
+        }
+        if let Err(error) = done {
+            tracing::error!("upkeep failed and is tried again: {error:#}");
+        }
+    }
+}
+
+/// Rings the bell where another process has written.
+async fn listen(upkeep: &Upkeep, seen: &mut Option<i64>) -> Result<()> {
+    let version = upkeep.db.foreign_writes().await?;
+    if seen.replace(version).is_some_and(|before| before != version) {
+        upkeep.db.ring();
+    }
+    Ok(())
+}
+
+async fn leases(upkeep: &Upkeep, now: Moment) -> Result<()> {
+    let mine = upkeep.running.ids();
+    if !mine.is_empty() {
+        let until = now + clock::ms(LEASE);
+        upkeep.db.note("renew leases", async |conn| tasks::renew(conn, &mine, until).await).await?;
+    }
+    let mut abandoned = upkeep.db.read(async |conn| tasks::abandoned(conn, Some(now)).await).await?;
+    // A clock that jumps ends leases, not the turns that hold them.
+    abandoned.retain(|(id, _)| !mine.contains(id));
+    super::recovery::take_over(&upkeep.db, &abandoned, upkeep.render, now).await
+}
+
+async fn housekeeping(upkeep: &Upkeep, now: Moment, stop: &base::Stop) -> Result<()> {
+    let before = |span: Duration| now - clock::ms(span);
+    let (idle, closed) = (before(upkeep.topics.idle_after), before(upkeep.topics.closed_after));
+    upkeep.db.note("age topics", async |conn| topics::age(conn, idle, closed).await).await?;
+    let rules = Before {
+        talk: before(upkeep.retention.messages),
+        decisions: before(upkeep.retention.trust_audit),
+        changes: before(upkeep.retention.trust_audit.saturating_mul(10)),
+        usage: before(upkeep.retention.usage),
+        held: before(HELD),
+    };
+    for _ in 0..BATCHES_MAX {
+        let gone = upkeep.db.note("delete old rows", async |conn| retention::prune(conn, &rules, BATCH).await).await?;
+        if gone == 0 || stop.is_cancelled() {
+            break;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,133 @@
+//! The judgement: which of the open topics a message is about, or that it opens a new one.
+
+use anyhow::Result;
+use base::{Moment, TopicId, text};
+use channels::{Content, Inbound};
+use serde::Deserialize;
+use store::topics::{State, Topic};
+use store::{Conn, inbox};
+
+/// How many topics a classifier is shown: the latest ones.
+const CANDIDATES_MAX: usize = 12;
+/// How many of the last things said in each.
+const LAST_WORDS: u32 = 4;
+const WORDS_CHARS: usize = 280;
+
+/// A topic as a classifier sees it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Candidate {
+    /// The topic.
+    pub id: TopicId,
+    /// Its name.
+    pub name: String,
+    /// What was said in it.
+    pub summary: String,
+    /// Whether it waits.
+    pub idle: bool,
+    /// The last things people said in it, oldest first: who, and what.
+    pub last_words: Vec<(String, String)>,
+    /// When it was last talked in.
+    pub last_at: Moment,
+}
+
+/// What a classifier says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Judgement {
+    /// It belongs to that topic.
+    Joins(TopicId),
+    /// It opens a topic with that name; code makes one where the name is empty.
+    Opens(String),
+}
+
+/// The topics that a classifier chooses from: active and idle ones, the latest first.
+pub async fn candidates(conn: &mut Conn, open: Vec<Topic>) -> Result<Vec<Candidate>> {
+    let mut candidates = Vec::new();
+    for topic in open.into_iter().take(CANDIDATES_MAX) {
+        let said = inbox::last_of_topic(conn, topic.id, LAST_WORDS).await?;
+        let last_words = said.iter().filter_map(words_of).collect();
+        candidates.push(Candidate {
+            id: topic.id,
+            name: topic.name,
+            summary: topic.summary,
+            idle: topic.state == State::Idle,
+            last_words,
+            last_at: topic.last_activity_at,
+        });
+    }
+    Ok(candidates)
+}
+
+fn words_of(event: &Inbound) -> Option<(String, String)> {
+    match &event.content {
+        Content::Text(said) => Some((event.sender.name.clone(), text::cut(&said.text, WORDS_CHARS))),
+        _ => None,
+    }
+}
+
+/// The question to a model: the topics and the message, as data.
+pub fn question(candidates: &[Candidate], event: &Inbound) -> String {
+    let topics: Vec<_> = candidates
+        .iter()
+        .map(|candidate| {
+            let last: Vec<_> =
+                candidate.last_words.iter().map(|(who, what)| format!("{who}: {what}")).collect();
+            serde_json::json!({
+                "id": candidate.id.0, "name": candidate.name, "idle": candidate.idle,
+                "summary": candidate.summary, "last_words": last,
+            })
+        })
+        .collect();
+    let (who, what) = words_of(event).unwrap_or_default();
+    serde_json::json!({ "topics": topics, "message": { "from": who, "text": what } }).to_string()
+}
+
+/// What a model's answer to [`question`] means. `None` where it is unsure, speaks of a topic that was not offered, or
+/// does not answer in the form that it was asked for.
+pub fn parse(answer: &str, candidates: &[Candidate]) -> Option<Judgement> {
+    #[derive(Deserialize)]
+    struct Answer {
+        topic: Option<i64>,
+        new: Option<String>,
+    }
+    // A fence or a sentence around the object is forgiven; two objects are not.
+    let object = answer.get(answer.find('{')?..=answer.rfind('}')?)?;
+    let said: Answer = serde_json::from_str(object).ok()?;
+    match (said.topic, said.new) {
+        (Some(id), None) => {
+            candidates.iter().find(|candidate| candidate.id.0 == id).map(|candidate| Judgement::Joins(candidate.id))
+        }
+        (None, Some(name)) if !name.trim().is_empty() => Some(Judgement::Opens(name)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_clear_answer_about_an_offered_topic_counts() {
+        let candidate = Candidate {
+            id: TopicId(3),
+            name: "x".into(),
+            summary: String::new(),
+            idle: false,
+            last_words: Vec::new(),
+            last_at: 0,
+        };
+        for (answer, meant) in [
+            (r#"{"topic": 3}"#, Some(Judgement::Joins(TopicId(3)))),
+            ("```json\n{\"topic\": 3}\n```", Some(Judgement::Joins(TopicId(3)))),
+            (r#"{"new": "Lunch"}"#, Some(Judgement::Opens("Lunch".into()))),
+            (r#"{"topic": 4}"#, None),
+            (r#"{"topic": 3, "new": "Lunch"}"#, None),
+            (r#"{"unsure": true}"#, None),
+            (r#"{"new": " "}"#, None),
+            ("3", None),
+            ("} {", None),
+            ("", None),
+        ] {
+            assert_eq!(parse(answer, std::slice::from_ref(&candidate)), meant, "{answer}");
+        }
+    }
+}

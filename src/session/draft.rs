@@ -1,0 +1,197 @@
+//! Signs of life while a turn runs: typing, and the text as it grows.
+//!
+//! A draft's row is written before anything is shown, so that after a crash the same message is written on. What is
+//! shown here is never the reply: that goes through the outbox.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use base::{Moment, OutboxId, RunId, Stop, Tasks};
+use channels::{Action, Channel, Outbound, SendError};
+use store::outbox;
+use store::tasks::Origin;
+use tokio::sync::watch;
+
+use super::Sessions;
+
+/// A turn that is quicker than this shows nothing but its reply.
+const FIRST_AFTER: Duration = Duration::from_millis(1_500);
+/// Both platforms show typing for some seconds: Telegram for 5, Discord for 10.
+const TYPING_EVERY: Duration = Duration::from_secs(4);
+/// How long the end of a turn waits for a draft that is on its way: it must not arrive after the reply.
+const LAST_WAIT: Duration = Duration::from_secs(30);
+
+/// The signs of life of one turn.
+pub(super) struct Draft {
+    text: watch::Sender<String>,
+    tasks: Tasks,
+}
+
+impl Draft {
+    /// Begins to show that somebody is at work where the turn came from.
+    pub(super) fn begin(session: &Arc<Sessions>, origin: &Origin, run: RunId, reply_to: Option<String>) -> Draft {
+        let (text, shown) = watch::channel(String::new());
+        let draft = Draft { text, tasks: Tasks::new() };
+        let Some(conversation) = origin.conversation.clone() else { return draft };
+        let Some(channel) = session.voices.of(conversation.kind()).cloned() else { return draft };
+        let new = outbox::New {
+            topic: origin.topic,
+            run: Some(run),
+            reply_to,
+            ..outbox::New::message(&conversation, Action::Delete { message_id: String::new() })
+        };
+        let life = Life { session: session.clone(), channel, new, row: None };
+        draft.tasks.spawn("signs of life", life.show(shown, draft.tasks.stop_token()));
+        draft
+    }
+
+    /// The text is this now.
+    pub(super) fn set(&self, text: String) {
+        self.text.send_replace(text);
+    }
+
+    /// More of the text.
+    pub(super) fn grow(&self, more: &str) {
+        self.text.send_modify(|text| text.push_str(more));
+    }
+
+    /// Shows nothing more. Once this returns, nothing of it is on its way.
+    pub(super) async fn end(&self) {
+        self.tasks.stop();
+        if !self.tasks.wait(LAST_WAIT).await {
+            tracing::warn!("a draft is still on its way after {LAST_WAIT:?}; it may show again after the reply");
+        }
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        self.tasks.stop();
+    }
+}
+
+struct Life {
+    session: Arc<Sessions>,
+    channel: Arc<dyn Channel>,
+    new: outbox::New,
+    row: Option<Shown>,
+}
+
+struct Shown {
+    id: OutboxId,
+    message_id: Option<String>,
+}
+
+impl Life {
+    async fn show(mut self, mut text: watch::Receiver<String>, stop: Stop) {
+        let clock = self.session.clock;
+        let begun = clock.now();
+        let mut next_typing = begun;
+        let mut next_draft = begun + base::clock::ms(FIRST_AFTER);
+        let mut last = String::new();
+        loop {
+            let now = clock.now();
+            if now >= next_typing {
+                self.channel.typing(&self.new.conversation).await;
+                next_typing = clock.now() + base::clock::ms(TYPING_EVERY);
+            }
+            if now >= next_draft && self.channel.draft_fits(&self.new.conversation) {
+                let visible = self.visible(&text.borrow_and_update());
+                if !visible.trim().is_empty() && visible != last {
+                    let wait = match self.draft(&visible, clock.now()).await {
+                        Ok(()) => self.channel.draft_interval(&self.new.conversation),
+                        Err(SendError::RateLimited { retry_after, .. }) => retry_after,
+                        Err(error) => {
+                            tracing::debug!("a draft could not be shown: {error}");
+                            TYPING_EVERY
+                        }
+                    };
+                    next_draft = clock.now() + base::clock::ms(wait);
+                    last = visible;
+                }
+            }
+            let wake = if text.has_changed().unwrap_or(false) { next_draft.min(next_typing) } else { next_typing };
+            // A text that could not be shown now is tried again when the platform has room, not at once.
+            let wake = wake.max(clock.now() + 50);
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => return,
+                () = clock.sleep_until(Some(wake)) => {}
+                changed = text.changed(), if now >= next_draft || last.is_empty() => {
+                    if changed.is_err() {
+                        return;
+                    }
+                    text.mark_changed();
+                    tokio::select! {
+                        biased;
+                        () = stop.cancelled() => return,
+                        () = clock.sleep_until(Some(next_draft.min(next_typing))) => {}
+                    }
+                }
+            }
+        }
+    }
+
+    /// The text without secrets, and without an end that could be the beginning of one.
+    fn visible(&self, text: &str) -> String {
+        let scrub = &self.session.office.scrub;
+        let mut end = text.len().saturating_sub(scrub.longest());
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        scrub.clean(&text[..end])
+    }
+
+    async fn draft(&mut self, text: &str, now: Moment) -> Result<(), SendError> {
+        let piece = channels::render::draft(self.new.conversation.kind(), text);
+        let fault = |error: anyhow::Error| SendError::Transient(format!("{error:#}"));
+        let shown = match &mut self.row {
+            Some(shown) => shown,
+            row => row.insert(first_row(&self.session, &mut self.new, piece.clone(), now).await.map_err(fault)?),
+        };
+        let action = match &shown.message_id {
+            Some(message_id) => Action::Edit { message_id: message_id.clone(), piece },
+            None => Action::Send(piece),
+        };
+        let out = Outbound {
+            conversation: self.new.conversation.clone(),
+            key: self.session.voices.key(shown.id),
+            action,
+            reply_to: self.new.reply_to.clone(),
+            handle: None,
+        };
+        let sent = self.channel.deliver(&out).await?;
+        if shown.message_id.is_none() {
+            let (id, message_id) = (shown.id, sent.message_id.clone());
+            let noted = self.session.db.tx("a draft is shown", async |conn| outbox::shown(conn, id, &message_id).await);
+            noted.await.map_err(fault)?;
+            shown.message_id = Some(sent.message_id);
+        }
+        Ok(())
+    }
+}
+
+/// The draft's row: the one that a crash left, or a new one.
+async fn first_row(
+    session: &Sessions,
+    new: &mut outbox::New,
+    piece: channels::Piece,
+    now: Moment,
+) -> anyhow::Result<Shown> {
+    new.action = Action::Send(piece);
+    session
+        .db
+        .tx("begin a draft", async |conn| {
+            let known = match new.run {
+                Some(run) => outbox::draft_of(conn, run).await?,
+                None => None,
+            };
+            let (id, message_id) = match known {
+                Some(draft) => (draft.id, draft.message_id),
+                None => (outbox::draft(conn, new, now).await?, None),
+            };
+            outbox::begin(conn, id, now).await?;
+            Ok(Shown { id, message_id })
+        })
+        .await
+}

@@ -1,0 +1,107 @@
+//! The reply and the end of the turn, in one transaction.
+
+use anyhow::Result;
+use base::{Moment, RunId, TopicId};
+use channels::render::{self, RenderLimits};
+use channels::{Action, ConversationId, Piece};
+use store::outbox::{self, Loss, New};
+use store::tasks::{End, Task};
+use store::{Conn, runs, tasks, topics};
+
+/// How a turn ends.
+pub(super) struct Ending {
+    /// Done, failed or cancelled.
+    pub end: End,
+    /// What the log says.
+    pub note: String,
+    /// What people get; `None` is silence: a newer turn answers instead.
+    pub reply: Option<String>,
+    /// The message that the reply answers, in places with several people.
+    pub reply_to: Option<String>,
+}
+
+/// What is known about the place that the reply goes to.
+pub(super) struct Delivery {
+    /// The turn took so long that only a new message is noticed.
+    pub anew: bool,
+    /// The platform can tell whether a draft that nobody heard of is there.
+    pub resolvable: bool,
+    /// How the reply is cut.
+    pub render: RenderLimits,
+}
+
+/// Ends the turn: the reply is in the outbox, run and task are over.
+pub(super) async fn write(
+    conn: &mut Conn,
+    task: &Task,
+    run: RunId,
+    ending: &Ending,
+    delivery: &Delivery,
+    now: Moment,
+) -> Result<()> {
+    if !runs::finish(conn, run, ending.end, &ending.note, now).await? {
+        return Ok(());
+    }
+    tasks::finish(conn, task.id, ending.end, &ending.note, now).await?;
+    let Some(conversation) = &task.origin.conversation else { return Ok(()) };
+    let draft = outbox::draft_of(conn, run).await?;
+    let template = New {
+        topic: task.origin.topic,
+        run: Some(run),
+        reply_to: ending.reply_to.clone(),
+        ..New::message(conversation, Action::Delete { message_id: String::new() })
+    };
+    let mut rows = match &ending.reply {
+        Some(text) => reply_rows(conversation, text, delivery.render, &template),
+        None => Vec::new(),
+    };
+    let mut delete = None;
+    if let Some(draft) = draft {
+        let visible = draft.message_id.is_some() || (draft.tried && delivery.resolvable);
+        if visible || !draft.tried {
+            outbox::end_draft(conn, &draft, now).await?;
+        } else {
+            let note = "a draft of this turn may stand there unfinished";
+            outbox::give_up(conn, draft.id, Loss::Ambiguous, note, now).await?;
+        }
+        match rows.first_mut() {
+            Some(first) if visible && !delivery.anew => edit_instead(first, draft.id),
+            _ if visible => delete = Some(New { target: Some(draft.id), reply_to: None, ..template }),
+            _ => {}
+        }
+    }
+    for row in rows.iter().chain(&delete) {
+        outbox::push(conn, row, now).await?;
+    }
+    if let (Some(topic), Some(text)) = (task.origin.topic, &ending.reply) {
+        remember(conn, topic, text, now).await?;
+    }
+    Ok(())
+}
+
+/// The rows of a text: one platform request each.
+pub fn reply_rows(conversation: &ConversationId, markdown: &str, limits: RenderLimits, template: &New) -> Vec<New> {
+    let pieces = render::pieces(conversation.kind(), markdown, limits);
+    let row = |(number, piece): (usize, Piece)| New {
+        conversation: conversation.clone(),
+        action: Action::Send(piece),
+        // Only the first piece answers; the others follow it.
+        reply_to: template.reply_to.clone().filter(|_| number == 0),
+        handle: template.handle.clone().filter(|_| number == 0),
+        ..template.clone()
+    };
+    pieces.into_iter().enumerate().map(row).collect()
+}
+
+fn edit_instead(row: &mut New, draft: base::OutboxId) {
+    if let Action::Send(piece) = std::mem::replace(&mut row.action, Action::Delete { message_id: String::new() }) {
+        row.action = Action::Edit { message_id: String::new(), piece };
+        row.target = Some(draft);
+    }
+}
+
+/// The topic's summary for lists and for the classifier: the beginning of the last answer.
+async fn remember(conn: &mut Conn, topic: TopicId, reply: &str, now: Moment) -> Result<()> {
+    topics::summarise(conn, topic, &base::text::headline(reply, 160)).await?;
+    topics::touch(conn, topic, now).await
+}

@@ -1,0 +1,25 @@
+//! What a tool is told about the call: facts, never the means to reach anything.
+
+use std::sync::Arc;
+
+use base::{RunId, Stop, TeamName};
+use store::tasks::Origin;
+
+use crate::permission::Grant;
+
+/// Who calls, for whom, in which turn.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// The team whose session this is: its workspace, its slots.
+    pub team: TeamName,
+    /// What that session may use, and who caused the turn.
+    pub grant: Arc<Grant>,
+    /// The conversation, topic and sender that caused the turn.
+    pub origin: Origin,
+    /// The turn.
+    pub run: RunId,
+    /// The step of it in which the model asked, from 1.
+    pub step: i64,
+    /// Cancelled when the turn is to stop. A tool's own copy is also cancelled when its time is up.
+    pub stop: Stop,
+}

@@ -1,0 +1,133 @@
+//! Admission to a team: a few daily ops side by side, an org op alone.
+//!
+//! A fair semaphore is the whole mechanism: a daily op takes one slot, an org op takes them all. Whoever asks first
+//! is let in first, so an org op waits only for what runs already, and nothing overtakes it meanwhile.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use base::TeamName;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::spec::Admission;
+
+/// A team's gate. Clones are the same gate.
+#[derive(Clone, Debug)]
+pub struct Gate {
+    slots: Arc<Semaphore>,
+    cap: u32,
+    daily: Arc<AtomicU32>,
+    waiting_org: Arc<AtomicU32>,
+}
+
+/// The right to run. Dropping it makes room.
+#[derive(Debug)]
+pub struct Pass {
+    // Before the permit: whoever gets the slot next must not be counted beside us.
+    _counted: Option<Counted>,
+    _permit: OwnedSemaphorePermit,
+}
+
+/// Nobody made room in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("saturation: the team is busy, and nothing became free within {}", base::clock::show_span(*.waited))]
+pub struct Saturated {
+    /// How long it waited.
+    pub waited: Duration,
+}
+
+/// What a gate is doing, for `get_status`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Load {
+    /// Daily ops that run.
+    pub active_daily_ops: u32,
+    /// Whether another daily op would have to wait.
+    pub saturation: bool,
+    /// Whether an org op waits to run.
+    pub org_op_pending: bool,
+}
+
+impl Gate {
+    /// A gate with room for `cap` daily ops, at least one.
+    pub fn new(cap: u32) -> Self {
+        let cap = cap.max(1);
+        let slots = Arc::new(Semaphore::new(usize::try_from(cap).unwrap_or(Semaphore::MAX_PERMITS)));
+        Gate { slots, cap, daily: Arc::default(), waiting_org: Arc::default() }
+    }
+
+    /// Waits to be let in, at most `patience`. A wait that is dropped leaves no trace.
+    ///
+    /// # Errors
+    /// If nobody made room in time.
+    pub async fn enter(&self, admission: Admission, patience: Duration) -> Result<Pass, Saturated> {
+        let (slots, waiting) = match admission {
+            Admission::Daily => (1, None),
+            Admission::Org => (self.cap, Some(Counted::new(&self.waiting_org))),
+        };
+        let permit = tokio::time::timeout(patience, self.slots.clone().acquire_many_owned(slots)).await;
+        drop(waiting);
+        let permit = permit.map_err(|_| Saturated { waited: patience })?.expect("the semaphore is never closed");
+        Ok(Pass {
+            _counted: (admission == Admission::Daily).then(|| Counted::new(&self.daily)),
+            _permit: permit,
+        })
+    }
+
+    /// What it is doing.
+    pub fn load(&self) -> Load {
+        let org_op_pending = self.waiting_org.load(Ordering::Acquire) > 0;
+        Load {
+            active_daily_ops: self.daily.load(Ordering::Acquire),
+            saturation: org_op_pending || self.slots.available_permits() == 0,
+            org_op_pending,
+        }
+    }
+}
+
+/// Counts one up, and down again when it is dropped.
+#[derive(Debug)]
+struct Counted(Arc<AtomicU32>);
+
+impl Counted {
+    fn new(counter: &Arc<AtomicU32>) -> Self {
+        counter.fetch_add(1, Ordering::AcqRel);
+        Counted(counter.clone())
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// The gates of all teams.
+#[derive(Debug)]
+pub struct Gates {
+    cap: u32,
+    gates: Mutex<BTreeMap<TeamName, Gate>>,
+}
+
+impl Gates {
+    /// How many daily ops of a team run side by side where nothing else is configured (`max_concurrent_daily_ops`).
+    pub const DAILY_OPS_MAX: u32 = 5;
+
+    /// Gates with room for `cap` daily ops each.
+    pub fn new(cap: u32) -> Self {
+        Gates { cap, gates: Mutex::default() }
+    }
+
+    /// The gate of a team.
+    pub fn of(&self, team: &TeamName) -> Gate {
+        let mut gates = self.gates.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(gate) = gates.get(team) {
+            return gate.clone();
+        }
+        gates.entry(team.clone()).or_insert_with(|| Gate::new(self.cap)).clone()
+    }
+}
+
+#[cfg(test)]
+mod tests;

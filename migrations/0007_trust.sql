@@ -55,3 +55,9 @@ CREATE TABLE pairings (
     used_at    INTEGER,
     used_by    TEXT
 ) STRICT, WITHOUT ROWID;
+-- Wrong codes: who tries too often is not listened to for a while.
+CREATE TABLE pairing_tries (
+    sender TEXT    NOT NULL,
+    at     INTEGER NOT NULL
+) STRICT;
+CREATE INDEX pairing_tries_of_sender ON pairing_tries (sender, at);

@@ -11,7 +11,7 @@ CREATE TABLE usage (
     output_tokens      INTEGER NOT NULL,
     cache_read_tokens  INTEGER NOT NULL,
     cache_write_tokens INTEGER NOT NULL,
-    cost_nano_usd     INTEGER,
+    cost_micro_usd     INTEGER,
     day                INTEGER NOT NULL,
     at                 INTEGER NOT NULL
 ) STRICT;

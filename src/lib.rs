@@ -1,4 +1,32 @@
-//! stub
+//! OpenHive: a chat bot for Discord and Telegram with a durable hive of agents behind it.
+//!
+//! A deterministic spine, the model only at the edges: what must not be lost is a row before it is an effect, and
+//! what is not deterministic enters through a port. ARCHITECTURE.md says why; this is the map.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`config`] | what the user wrote → what it means |
+//! | [`session`] | a turn of the main agent: prompt, model, tools, reply |
+//! | [`loops`] | inbound, worker, outbound, upkeep, recovery: each rescans its rows |
+//! | [`commands`] | chat commands, one registry for every platform |
+//! | [`classifier`] | which topic a message belongs to |
+//! | [`welcome`] | words for strangers and admins |
+//! | [`voices`] | the platforms by kind |
+//! | [`toolkit`] | the tools of the main agent |
+//! | [`app`] | builds everything once, stops it in reverse order |
+//! | [`cli`] | the command line |
+//!
+//! Below them, each a crate: `channels` (platforms behind one port), `base` (ids, time, secrets, tasks), `store`
+//! (rows), `llm` (models), `org` (rules over rows), `tools` (the tool model). A package depends only on packages to
+//! its left: channels · base · store · llm · org · tools · openhive.
 
-/// What the user wrote → what it means; only the second travels.
+pub mod app;
+pub mod classifier;
+pub mod cli;
+pub mod commands;
 pub mod config;
+pub mod loops;
+pub mod session;
+pub mod toolkit;
+pub mod voices;
+pub mod welcome;

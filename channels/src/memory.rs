@@ -63,7 +63,7 @@ impl Memory {
         self
     }
 
-    /// Keeps to these rates, as the real adapters keep to their platform's. Without, everything goes at once.
+    /// Keeps to these rates in [`Deliver::ready`], as the real adapters do. Without, everything goes at once.
     pub fn with_pace(mut self, pace: Pace) -> Self {
         self.pace = Some(pace);
         self
@@ -248,11 +248,17 @@ impl Reply for Memory {
 }
 
 impl Deliver for Memory {
-    fn deliver<'a>(&'a self, out: &'a Outbound) -> BoxFuture<'a, Result<Sent, SendError>> {
+    fn ready<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, ()> {
         async move {
             if let Some(pace) = &self.pace {
-                pace.ready(&out.conversation).await;
+                pace.ready(conversation).await;
             }
+        }
+        .boxed()
+    }
+
+    fn deliver<'a>(&'a self, out: &'a Outbound) -> BoxFuture<'a, Result<Sent, SendError>> {
+        async move {
             let now_ms = (self.now_ms)();
             let key_window = self.key_window();
             let outcome = self.change(|platform| platform.deliver(self.kind, out, now_ms, key_window));

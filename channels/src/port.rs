@@ -48,6 +48,13 @@ pub trait Reply: Send + Sync + 'static {
 
 /// The way out. Drafts and final texts both go this way; each call is one request, paced to the platform's rates.
 pub trait Deliver: Send + Sync + 'static {
+    /// Waits until the platform's rate has room for one request in this conversation. Whoever is stopped here has
+    /// tried nothing, which is why this is not part of [`Deliver::deliver`].
+    fn ready<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, ()> {
+        let _ = conversation;
+        Box::pin(async {})
+    }
+
     /// Sends, edits or deletes.
     fn deliver<'a>(&'a self, out: &'a Outbound) -> BoxFuture<'a, Result<Sent, SendError>>;
 

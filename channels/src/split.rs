@@ -108,7 +108,7 @@ impl<'a> Window<'a> {
         let Some(last) = self.fitting.last() else { return self.inside_grapheme() };
         let boundaries = boundary::rank(self.flow, self.start, &self.fitting);
         let length = last - self.start;
-        for inside_max in [Inside::Nothing, Inside::Emphasis, Inside::Whole] {
+        for inside_max in [Inside::Nothing, Inside::Emphasis, Inside::Link, Inside::Code] {
             for (rank, share) in PREFERENCES {
                 let at_least = self.start + (length as f64 * share) as usize;
                 let good = |b: &&Boundary| b.rank >= rank && b.inside <= inside_max && b.at >= at_least;

@@ -21,6 +21,10 @@ impl Secret {
     pub fn expose(&self) -> &str {
         self.0.expose_secret()
     }
+    /// The value in the form that crates without this one take.
+    pub fn to_secret_string(&self) -> SecretString {
+        self.0.clone()
+    }
 }
 
 impl From<SecretString> for Secret {
@@ -93,6 +97,12 @@ impl Scrub {
     pub fn longest(&self) -> usize {
         self.0.read().unwrap_or_else(PoisonError::into_inner).first().map_or(0, |needle| needle.0.len())
     }
+}
+
+/// SHA-256 of a text, in hexadecimal: what is kept of something that need only be recognised.
+pub fn digest(text: &str) -> String {
+    use sha2::Digest;
+    sha2::Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn json_escaped(value: &str) -> String {

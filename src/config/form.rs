@@ -167,8 +167,9 @@ fn form_of_url(fault: fn(&str) -> Option<&'static str>) -> Form<String> {
             return None;
         }
         let url = Url::parse(text).ok()?;
-        let whole = url.query().is_some();
-        Some(if whole { url.to_string() } else { url.as_str().trim_end_matches('/').to_owned() })
+        // A slash at the end of a query is part of the query.
+        let queried = url.query().is_some();
+        Some(if queried { url.to_string() } else { url.as_str().trim_end_matches('/').to_owned() })
     });
     form.hidden(move |text| {
         let fault = fault(text).unwrap_or("cannot be used");

@@ -9,8 +9,10 @@
 //! |---|---|
 //! | `environment`, `variables` | the variables: the process's, `.env`, and the table of those that there are |
 //! | `yaml` → `reader` ← `form`, `id`, `token` | text → tree → keys asked for by name ← how one value is written |
-//! | `settings`, `platforms`, `trust`, `profiles` | what each part means |
-//! | `fault` | what is wrong |
+//! | `settings` | `config.yaml` |
+//! | `platforms`, `trust` | `channels.yaml` |
+//! | `profiles` → `models` | `providers.yaml` → the models that there are |
+//! | `fault` | what is wrong, and what was probably meant |
 //!
 //! Invariants: no variable of the process is read elsewhere; no fault shows a secret; what is not written about
 //! trust closes.

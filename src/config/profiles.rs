@@ -169,45 +169,48 @@ fn key(
     let named = section.find("api_key_env", &variable_name());
     let oauth = section.find("oauth_token_env", &variable_name());
     variables.extend(named.iter().chain(&oauth).cloned());
-    if section.is_survey() {
-        return None;
+    refuse_needless_keys(auth, section);
+    let (key, variable) = match auth {
+        Auth::ApiKey if section.has("api_key") => return written,
+        Auth::ApiKey => ("api_key_env", named),
+        Auth::OAuthBearer => ("oauth_token_env", oauth),
+    };
+    match (variable, auth) {
+        (Some(variable), _) => {
+            if !environment.has(&variable) {
+                section.fault(key, format!("the variable {variable} is not set, expected the key in it"));
+            }
+            environment.read(&variable, &token::key(), log)
+        }
+        // Something is there that names no variable, which has been told.
+        (None, _) if section.has(key) => None,
+        (None, Auth::OAuthBearer) => {
+            section.require(key, ", expected the name of the variable that holds the token");
+            None
+        }
+        (None, Auth::ApiKey) => {
+            let variable = provider(wire).key;
+            if !environment.has(variable) {
+                let expected = format!(": set the variable {variable}, or give `api_key` or `api_key_env`");
+                section.require("api_key", &expected);
+            }
+            environment.read(variable, &token::key(), log)
+        }
     }
-    let (keys, others): (&[&str], &[&str]) = match auth {
-        Auth::ApiKey => (&["api_key", "api_key_env"], &["oauth_token_env"]),
-        Auth::OAuthBearer => (&["oauth_token_env"], &["api_key", "api_key_env"]),
+}
+
+/// Of several keys one would be taken and the others silently not.
+fn refuse_needless_keys(auth: Auth, section: &Reader<'_>) {
+    let (others, their_type): (&[&str], _) = match auth {
+        Auth::ApiKey => (&["oauth_token_env"], "oauth"),
+        Auth::OAuthBearer => (&["api_key", "api_key_env"], "api"),
     };
     for other in others.iter().filter(|other| section.has(other)) {
-        let type_of_other = if *other == "oauth_token_env" { "oauth" } else { "api" };
-        section.fault(other, format!("belongs to `type: {type_of_other}`, which this profile does not have"));
+        section.fault(other, format!("belongs to `type: {their_type}`, which this profile does not have"));
     }
-    if keys.iter().all(|key| section.has(key)) && keys.len() > 1 {
+    if auth == Auth::ApiKey && section.has("api_key") && section.has("api_key_env") {
         section.fault("api_key_env", "stands beside `api_key`: keep one of the two");
     }
-    if auth == Auth::ApiKey && section.has("api_key") {
-        return written;
-    }
-    let given = keys.iter().any(|key| section.has(key));
-    let (key, variable) = match (auth, named, oauth) {
-        (Auth::OAuthBearer, _, Some(variable)) => ("oauth_token_env", variable),
-        (Auth::ApiKey, Some(variable), _) => ("api_key_env", variable),
-        // The name is given and no name: that has been told.
-        _ if given => return None,
-        (Auth::OAuthBearer, ..) => {
-            section.require("oauth_token_env", ", expected the name of the variable that holds the token");
-            return None;
-        }
-        (Auth::ApiKey, ..) => ("api_key", provider(wire).key.to_owned()),
-    };
-    if !environment.has(&variable) {
-        section.fault(
-            key,
-            match given {
-                true => format!("the variable {variable} is not set, expected the key in it"),
-                false => format!("is missing: set the variable {variable}, or give `api_key` or `api_key_env`"),
-            },
-        );
-    }
-    environment.read(&variable, &token::key(), log)
 }
 
 /// Dollars per million tokens, as providers publish them.

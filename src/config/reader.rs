@@ -128,11 +128,6 @@ impl<'l> Reader<'l> {
         }
     }
 
-    /// Whether no file is read: see [`Reader::survey`].
-    pub(super) fn is_survey(&self) -> bool {
-        self.place.survey
-    }
-
     /// Whether the writer gave `key` a value.
     pub(super) fn has(&self, key: &str) -> bool {
         self.node(key).is_some()

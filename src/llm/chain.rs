@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use base::clock::millis;
 use base::Clock;
 use base::chance::Chance;
+use base::clock::millis;
 use futures::future::BoxFuture;
 
 use crate::error::{Class, ModelError};
@@ -162,5 +162,167 @@ impl Shown<'_> {
             "the model {} did not answer: {}", attempt.model, attempt.error
         );
         (self.sink)(Progress::Failed(&attempt));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::Message;
+    use crate::script::{Script, Turn};
+
+    const LIMITS: Limits = Limits { attempts_max: 3, ..Limits::STANDARD };
+
+    struct World {
+        script: Script,
+        clock: Clock,
+        heard: Vec<String>,
+    }
+
+    impl World {
+        fn new() -> Self {
+            let clock = Clock::starting_at(0);
+            World { script: Script::new(clock), clock, heard: Vec::new() }
+        }
+
+        /// Asks a chain of `a` (a window of 1,000), `b` (1,000) and `c` (2,000).
+        async fn ask(&mut self) -> Result<String, Class> {
+            let model = |agent: &str, window| self.script.model_sized(agent, window);
+            let rest = vec![model("b", 1_000), model("c", 2_000)];
+            let chance = Arc::new(Chance::seeded(1));
+            let chain = Chain::new(model("a", 1_000), rest, self.clock, chance, LIMITS);
+            let request = Request { messages: vec![Message::user("hi")], ..Request::default() };
+            let mut sink = |progress: Progress<'_>| {
+                self.heard.push(match progress {
+                    Progress::Text(text) => text.to_owned(),
+                    Progress::StartOver => "start over".to_owned(),
+                    Progress::Failed(Attempt { model, number, error, next }) => {
+                        let next = match next {
+                            Next::Retry { .. } => "again".to_owned(),
+                            Next::Fallback { to } => to.model.clone(),
+                            Next::GiveUp => "end".to_owned(),
+                        };
+                        format!("{}{number} {} -> {next}", model.model, error.class.name())
+                    }
+                });
+            };
+            let answer = chain.respond(&request, &mut sink).await;
+            assert_eq!(self.script.unscripted(), Vec::<String>::new());
+            assert_eq!(self.script.unused(), vec![], "every model was asked as often as expected");
+            answer.map(|response| response.text()).map_err(|error| error.class)
+        }
+
+        fn fail(&self, agent: &str, class: Class, times: usize) {
+            self.script.fail(agent, &ModelError::new(class, "scripted"), times);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_may_pass_is_tried_again_with_growing_waits() {
+        for class in [
+            Class::Transient,
+            Class::Silent,
+            Class::Cut,
+            Class::RateLimited { retry_after: None },
+            Class::Overloaded { retry_after: None },
+        ] {
+            let mut world = World::new();
+            world.fail("a", class, 2);
+            world.script.turn("a", Turn::say("at last"));
+            assert_eq!(world.ask().await, Ok("at last".to_owned()));
+            let name = class.name();
+            assert_eq!(world.heard, [&format!("a1 {name} -> again"), &format!("a2 {name} -> again"), "at last"]);
+            // Half a second and a second, each jittered down to no less than its half.
+            let waited = world.clock.now();
+            assert!((750..=1_500).contains(&waited), "{waited} ms");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_wait_that_is_asked_for_is_kept_and_not_begun_where_it_is_too_long() {
+        let mut world = World::new();
+        world.fail("a", Class::RateLimited { retry_after: Some(Duration::from_secs(20)) }, 1);
+        world.script.turn("a", Turn::say("hello"));
+        assert_eq!(world.ask().await, Ok("hello".to_owned()));
+        let waited = world.clock.now();
+        assert!((20_000..20_500).contains(&waited), "{waited} ms");
+
+        let mut world = World::new();
+        world.fail("a", Class::RateLimited { retry_after: Some(Duration::from_secs(3_600)) }, 1);
+        world.script.turn("b", Turn::say("me instead"));
+        assert_eq!(world.ask().await, Ok("me instead".to_owned()));
+        assert_eq!((world.clock.now(), world.heard[0].as_str()), (0, "a1 rate_limited -> b"));
+
+        let mut world = World::new();
+        world.script.slow("a", LIMITS.retry_window);
+        world.fail("a", Class::Silent, 1);
+        world.script.turn("b", Turn::say("me instead"));
+        assert_eq!(world.ask().await, Ok("me instead".to_owned()), "a late failure is not tried again");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_does_not_pass_goes_to_the_next_model_at_once() {
+        for class in [Class::Auth, Class::Quota, Class::Malformed] {
+            let mut world = World::new();
+            world.fail("a", class, 1);
+            world.fail("b", class, 1);
+            world.script.turn("c", Turn::say("me instead"));
+            assert_eq!(world.ask().await, Ok("me instead".to_owned()));
+            let name = class.name();
+            assert_eq!(world.heard, [&format!("a1 {name} -> b"), &format!("b1 {name} -> c"), "me instead"]);
+            assert_eq!(world.clock.now(), 0);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_conversation_that_is_too_long_only_goes_to_a_larger_model() {
+        let mut world = World::new();
+        world.fail("a", Class::ContextTooLong, 1);
+        world.script.turn("c", Turn::say("it fits"));
+        assert_eq!(world.ask().await, Ok("it fits".to_owned()));
+        assert_eq!(world.heard, ["a1 context_too_long -> c", "it fits"]);
+
+        let mut world = World::new();
+        world.fail("a", Class::ContextTooLong, 1);
+        world.fail("c", Class::ContextTooLong, 1);
+        assert_eq!(world.ask().await, Err(Class::ContextTooLong));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_refusal_is_asked_of_nobody_else() {
+        let mut world = World::new();
+        world.fail("a", Class::Refused, 1);
+        assert_eq!(world.ask().await, Err(Class::Refused));
+        assert_eq!(world.heard, ["a1 refused -> end"]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn when_all_fail_the_error_is_the_first_ones_and_all_are_reported() {
+        let mut world = World::new();
+        world.fail("a", Class::Quota, 1);
+        world.fail("b", Class::Auth, 1);
+        world.fail("c", Class::Overloaded { retry_after: None }, 3);
+        assert_eq!(world.ask().await, Err(Class::Quota));
+        let heard = [
+            "a1 quota -> b",
+            "b1 auth -> c",
+            "c1 overloaded -> again",
+            "c2 overloaded -> again",
+            "c3 overloaded -> end",
+        ];
+        assert_eq!(world.heard, heard);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn text_of_a_failed_attempt_is_taken_back_before_the_next() {
+        let mut world = World::new();
+        world.script.turn("a", Turn::say("Hel").then_cut());
+        world.script.turn("a", Turn::empty().then_cut());
+        world.script.turn("a", Turn::say("He").then_cut());
+        world.script.turn("b", Turn::say("Hello"));
+        assert_eq!(world.ask().await, Ok("Hello".to_owned()));
+        let heard =
+            ["Hel", "a1 cut -> again", "start over", "a2 cut -> again", "He", "a3 cut -> b", "start over", "Hello"];
+        assert_eq!(world.heard, heard);
     }
 }

@@ -63,7 +63,9 @@ impl Class {
     /// Whether the same request to the same model may work a little later.
     pub fn passes(self) -> bool {
         match self {
-            Class::RateLimited { .. } | Class::Overloaded { .. } | Class::Transient | Class::Silent | Class::Cut => true,
+            Class::RateLimited { .. } | Class::Overloaded { .. } | Class::Transient | Class::Silent | Class::Cut => {
+                true
+            }
             Class::Auth | Class::Quota | Class::ContextTooLong | Class::Refused | Class::Malformed => false,
         }
     }
@@ -97,9 +99,13 @@ impl Class {
         match self {
             Class::Auth => "I can't reach my language model: its key is not accepted. An admin has to look at it.",
             Class::Quota => "My language model's account is used up. An admin has to look at it.",
-            Class::RateLimited { .. } => "My language model takes no more questions for the moment. Please try again in a minute.",
+            Class::RateLimited { .. } => {
+                "My language model takes no more questions for the moment. Please try again in a minute."
+            }
             Class::Overloaded { .. } => "My language model is overloaded right now. Please try again in a few minutes.",
-            Class::ContextTooLong => "This conversation has become too long for my language model. A new topic will help.",
+            Class::ContextTooLong => {
+                "This conversation has become too long for my language model. A new topic will help."
+            }
             Class::Refused => "My language model declined to answer that.",
             Class::Transient => "My language model had a problem. Please try again.",
             Class::Silent => "My language model did not answer in time. Please try again.",

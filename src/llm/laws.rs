@@ -256,7 +256,10 @@ fn openai_compatible_servers_are_read_with_their_quirks() {
             "every call has the index 0 and an id of its own",
             vec![
                 tools(json!([{"index": 0, "id": "a", "function": function("read", json!("{\"path\":\"x\"}"))}]), ""),
-                tools(json!([{"index": 0, "id": "b", "function": function("read", json!("{\"path\":\"y\"}"))}]), "stop"),
+                tools(
+                    json!([{"index": 0, "id": "b", "function": function("read", json!("{\"path\":\"y\"}"))}]),
+                    "stop",
+                ),
             ],
             reads(&[("a", "x"), ("b", "y")]),
         ),
@@ -275,17 +278,15 @@ fn openai_compatible_servers_are_read_with_their_quirks() {
         ),
         (
             "an id made from the completion's",
-            vec![json!({"id": "cmpl:1", "choices": [{"delta": {"tool_calls": [{"function": function("read", json!("{\"path\":\"x\"}"))}]}, "finish_reason": "stop"}]})],
+            vec![
+                json!({"id": "cmpl:1", "choices": [{"delta": {"tool_calls": [{"function": function("read", json!("{\"path\":\"x\"}"))}]}, "finish_reason": "stop"}]}),
+            ],
             reads(&[("cmpl_1-0", "x")]),
         ),
         (
             "cut off within the arguments",
             vec![tools(json!([{"index": 0, "id": "a", "function": function("read", json!("{\"pa"))}]), "length")],
-            ended(
-                StopReason::OutputLimit,
-                vec![call("a", "read", Input::Broken("{\"pa".into()))],
-                Usage::default(),
-            ),
+            ended(StopReason::OutputLimit, vec![call("a", "read", Input::Broken("{\"pa".into()))], Usage::default()),
         ),
         (
             "a whole message in the last chunk, counts with another name for the cache",
@@ -385,10 +386,12 @@ fn goes_back(input: Input) {
     let messages = vec![Message::user("a"), Message { role: Role::Assistant, content: vec![call] }];
     let request = Request { messages, output_tokens_max: 9, ..Request::default() };
     let keep = crate::anthropic::request::Thinking::Keep;
-    let body: Value = serde_json::from_slice(&crate::anthropic::request::body(&request, &model(), 9, keep)).expect("JSON");
+    let body: Value =
+        serde_json::from_slice(&crate::anthropic::request::body(&request, &model(), 9, keep)).expect("JSON");
     assert!(body["messages"][1]["content"][0]["input"].is_object());
     let dialect = crate::openai::request::Dialect::guess("");
-    let body: Value = serde_json::from_slice(&crate::openai::request::body(&request, &model(), 9, dialect)).expect("JSON");
+    let body: Value =
+        serde_json::from_slice(&crate::openai::request::body(&request, &model(), 9, dialect)).expect("JSON");
     let arguments = body["messages"][1]["tool_calls"][0]["function"]["arguments"].as_str().expect("a text");
     assert!(serde_json::from_str::<Value>(arguments).expect("JSON within").is_object());
 }

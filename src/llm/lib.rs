@@ -6,7 +6,7 @@
 //! | `request`, `response`, `error`, `model` | our own words: [`Request`], [`Response`], [`ModelError`], [`Model`] |
 //! | `sendable` | a history made to fit all providers' rules |
 //! | `anthropic/`, `openai/` | pure translation: request to bytes, events to an answer |
-//! | `stream`, `http`, `refusal`, `retry_after`, `limits` | bytes, waits, refusals |
+//! | `sse`, `stream`, `http`, `refusal`, `retry_after`, `limits` | bytes, waits, refusals |
 //! | `remote` | one profile's model behind HTTP |
 //! | `chain` | retries and fallbacks over any models |
 //! | `profile`, `models` | what the configuration knows |
@@ -39,6 +39,7 @@ pub mod script;
 mod sendable;
 #[cfg(test)]
 mod sockets;
+mod sse;
 mod stream;
 pub mod tokens;
 mod wire;

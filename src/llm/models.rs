@@ -116,8 +116,8 @@ impl Models {
         self.prices(reference).map(|prices| prices.cost(usage))
     }
 
-    /// Asks a profile's server for its list of models: proves the address and the key, and costs nothing. The
-    /// offline model is always there.
+    /// Asks a profile's server for its list of models: proves the address and the key, and costs nothing. A server
+    /// that keeps no such list answers 404, which is [`crate::Class::Malformed`]. The offline model is always there.
     pub async fn check(&self, profile: &str) -> Result<(), ModelError> {
         match self.profiles.get(profile) {
             Some(profile) => remote::check(profile, &self.http).await,

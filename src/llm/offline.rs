@@ -99,7 +99,11 @@ fn reply(request: &Request) -> Reply {
     };
     match wish(text, &request.tools) {
         Wish::Tool { name, input } => match request.tools.iter().any(|tool| tool.name == name) {
-            true => Reply::Call(ToolUse { id: format!("offline-{}", request.messages.len()), name, input: Input::Json(input) }),
+            true => Reply::Call(ToolUse {
+                id: format!("offline-{}", request.messages.len()),
+                name,
+                input: Input::Json(input),
+            }),
             false => {
                 let template = include_str!("../../prompts/offline/no_such_tool.md");
                 Reply::Say(fill(template, &[("tool", &name), ("tools", &tools)]))
@@ -114,8 +118,8 @@ fn reply(request: &Request) -> Reply {
 
 /// The person's words: the last text of a user message, where there is one.
 fn said(message: &Message) -> Option<&str> {
-    let texts = message.content.iter().filter_map(Block::as_text).filter(|text| !text.trim().is_empty());
-    texts.last().filter(|_| message.role == Role::User)
+    let mut texts = message.content.iter().filter_map(Block::as_text).filter(|text| !text.trim().is_empty());
+    texts.next_back().filter(|_| message.role == Role::User)
 }
 
 /// What the tools answered that were called last.

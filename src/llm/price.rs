@@ -33,9 +33,9 @@ impl Prices {
             (self.cache_write, usage.cache_write_tokens),
         ];
         // Four products of 64-bit numbers: only the sum of absurd ones could overflow 128 bits.
-        let sum = parts.iter().fold(0u128, |sum, (price, tokens)| {
-            sum.saturating_add(u128::from(*price) * u128::from(*tokens))
-        });
+        let sum = parts
+            .iter()
+            .fold(0u128, |sum, (price, tokens)| sum.saturating_add(u128::from(*price) * u128::from(*tokens)));
         u64::try_from(sum.div_ceil(1_000_000)).unwrap_or(u64::MAX)
     }
 }

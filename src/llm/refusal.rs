@@ -21,7 +21,8 @@ pub(crate) fn of_status(status: u16, headers: &HeaderMap, body: &[u8], now: Mome
     let said = Said::read(&String::from_utf8_lossy(body));
     let wait = retry_after(headers, now);
     let class = class(status, &said, wait);
-    let text = if said.message.is_empty() { format!("HTTP {status}") } else { format!("HTTP {status}: {}", said.message) };
+    let text =
+        if said.message.is_empty() { format!("HTTP {status}") } else { format!("HTTP {status}: {}", said.message) };
     ModelError::new(class, text)
 }
 
@@ -76,9 +77,10 @@ impl Said {
             Some(Value::Number(number)) => number.to_string(),
             _ => String::new(),
         };
+        let words = || ["message", "detail", "error"].map(field).into_iter().find(|text| !text.is_empty());
         let message = match error {
             Value::String(text) => text.clone(),
-            _ => ["message", "detail", "error"].map(field).into_iter().find(|text| !text.is_empty()).unwrap_or_default(),
+            _ => words().unwrap_or_else(|| listed(&error["detail"])),
         };
         let one_line = message.split_whitespace().collect::<Vec<_>>().join(" ");
         Said {
@@ -98,6 +100,18 @@ impl Said {
     }
 }
 
+/// A list of faults, as FastAPI servers give it: what is wrong and where. The `input` beside them is what people
+/// wrote, and left out.
+fn listed(faults: &Value) -> String {
+    let fault = |fault: &Value| {
+        let place = fault["loc"].as_array().into_iter().flatten();
+        let place: Vec<String> =
+            place.map(|part| part.as_str().map_or_else(|| part.to_string(), str::to_owned)).collect();
+        format!("{} ({})", fault["msg"].as_str().unwrap_or("a fault"), place.join("."))
+    };
+    faults.as_array().into_iter().flatten().map(fault).collect::<Vec<_>>().join("; ")
+}
+
 const TOO_LONG_CODES: &[&str] = &["context_length_exceeded", "exceed_context_size_error", "request_too_large"];
 const TOO_LONG_WORDS: &[&str] = &[
     "prompt is too long",
@@ -111,13 +125,8 @@ const TOO_LONG_WORDS: &[&str] = &[
     "exceeds the maximum number of tokens",
     "reduce the length of the messages",
 ];
-const QUOTA_CODES: &[&str] = &[
-    "insufficient_quota",
-    "billing_error",
-    "billing_hard_limit_reached",
-    "billing_not_active",
-    "access_terminated",
-];
+const QUOTA_CODES: &[&str] =
+    &["insufficient_quota", "billing_error", "billing_hard_limit_reached", "billing_not_active", "access_terminated"];
 const QUOTA_WORDS: &[&str] = &[
     "credit balance is too low",
     "exceeded your current quota",
@@ -174,23 +183,43 @@ mod tests {
             (401, anthropic("authentication_error", "invalid x-api-key"), Class::Auth),
             (403, anthropic("permission_error", "no"), Class::Auth),
             (401, openai(r#""invalid_api_key""#, "Incorrect API key provided"), Class::Auth),
-            (400, r#"[{"error":{"code":400,"message":"API key not valid. Please pass a valid API key."}}]"#.into(), Class::Auth),
+            (
+                400,
+                r#"[{"error":{"code":400,"message":"API key not valid. Please pass a valid API key."}}]"#.into(),
+                Class::Auth,
+            ),
             (400, anthropic("invalid_request_error", "Your credit balance is too low to access the API"), Class::Quota),
             (402, String::new(), Class::Quota),
             (429, openai(r#""insufficient_quota""#, "You exceeded your current quota"), Class::Quota),
             (403, openai(r#""billing_hard_limit_reached""#, ""), Class::Quota),
-            (429, anthropic("rate_limit_error", "This request would exceed your rate limit"), Class::RateLimited { retry_after: wait(7) }),
+            (
+                429,
+                anthropic("rate_limit_error", "This request would exceed your rate limit"),
+                Class::RateLimited { retry_after: wait(7) },
+            ),
             (429, "too many".into(), Class::RateLimited { retry_after: wait(7) }),
             (529, anthropic("overloaded_error", "Overloaded"), Class::Overloaded { retry_after: wait(7) }),
             (503, "<html>no backend</html>".into(), Class::Overloaded { retry_after: wait(7) }),
-            (400, anthropic("invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum"), Class::ContextTooLong),
+            (
+                400,
+                anthropic("invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum"),
+                Class::ContextTooLong,
+            ),
             (413, anthropic("request_too_large", "Request exceeds the maximum size"), Class::ContextTooLong),
-            (400, openai(r#""context_length_exceeded""#, "This model's maximum context length is"), Class::ContextTooLong),
+            (
+                400,
+                openai(r#""context_length_exceeded""#, "This model's maximum context length is"),
+                Class::ContextTooLong,
+            ),
             (400, openai("null", "This model's maximum context length is 4096 tokens"), Class::ContextTooLong),
             (400, openai(r#""content_filter""#, "The response was filtered"), Class::Refused),
             (403, openai("403", "Your input was flagged"), Class::Refused),
             (404, anthropic("not_found_error", "model: nope"), Class::Malformed),
-            (400, anthropic("invalid_request_error", "messages: text content blocks must be non-empty"), Class::Malformed),
+            (
+                400,
+                anthropic("invalid_request_error", "messages: text content blocks must be non-empty"),
+                Class::Malformed,
+            ),
             (301, String::new(), Class::Malformed),
             (500, anthropic("api_error", "Internal server error"), Class::Transient),
             (502, "Bad Gateway".into(), Class::Transient),
@@ -229,6 +258,10 @@ mod tests {
         assert!(error.text.starts_with("HTTP 500: two lines xxx"), "{error}");
         assert!(error.text.chars().count() <= TEXT_LENGTH_MAX + 10);
         assert_eq!(of_status(502, &HeaderMap::new(), b" <html>\n<body>", 0).text, "HTTP 502");
+        let listed =
+            r#"{"detail":[{"msg":"Extra inputs are not permitted","loc":["body","stop",0],"input":"private"}]}"#;
+        let error = of_status(422, &HeaderMap::new(), listed.as_bytes(), 0);
+        assert_eq!(error.text, "HTTP 422: Extra inputs are not permitted (body.stop.0)");
         assert_eq!(of_status(500, &HeaderMap::new(), &[0xff, 0xfe], 0).class, Class::Transient);
     }
 }

@@ -78,6 +78,7 @@ impl Remote {
             }
             request.to_mut().messages.push(Message { role: Role::Assistant, content: answer.content });
         }
+        // It pauses for ever: what it said is the answer.
         Ok(Response { content, stop: StopReason::EndTurn, usage, model: self.reference.clone() })
     }
 

@@ -107,7 +107,8 @@ mod tests {
     fn every_way_of_asking_to_wait_is_understood() {
         // 2026-01-31 12:00:00 UTC.
         let now = 1_769_860_800_000;
-        let cases: &[(&[(&str, &str)], Option<u64>)] = &[
+        type Headers = &'static [(&'static str, &'static str)];
+        let cases: &[(Headers, Option<u64>)] = &[
             (&[], None),
             (&[("retry-after", "3")], Some(3_000)),
             (&[("retry-after", "0.5")], Some(500)),

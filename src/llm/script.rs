@@ -18,9 +18,11 @@ use crate::response::{Response, StopReason, Usage};
 /// The profile's name in a scripted model's reference.
 pub const PROFILE: &str = "script";
 
-/// What a turn uses where it says nothing else: small, and no two of the counts alike.
-pub const USAGE: Usage =
-    Usage { input_tokens: 100, output_tokens: 10, cache_read_tokens: 0, cache_write_tokens: 0 };
+/// How large a scripted model's context is where nothing else is said.
+pub const CONTEXT_WINDOW_TOKENS: u64 = 200_000;
+
+/// What a turn uses where it says nothing else.
+pub const USAGE: Usage = Usage { input_tokens: 100, output_tokens: 10, cache_read_tokens: 0, cache_write_tokens: 0 };
 
 /// The script of a whole hive. Clones share it; it may outlive the hive that it drives, so that a restart goes on
 /// where the crash was.
@@ -152,8 +154,14 @@ impl Script {
 
     /// The model of one agent; its reference is `script:<agent>`.
     pub fn model(&self, agent: &str) -> Arc<dyn Model> {
-        let name = agent.to_owned();
-        self.model_for(ModelRef::new(PROFILE, agent), move |_| name.clone())
+        self.model_sized(agent, CONTEXT_WINDOW_TOKENS)
+    }
+
+    /// The model of one agent, with a context window of its own.
+    pub fn model_sized(&self, agent: &str, context_window_tokens: u64) -> Arc<dyn Model> {
+        let (name, reference) = (agent.to_owned(), ModelRef::new(PROFILE, agent));
+        let agent_of = Box::new(move |_: &Request| name.clone());
+        Arc::new(Scripted { script: self.clone(), reference, agent_of, context_window_tokens })
     }
 
     /// A model that several agents share: `agent_of` tells from the request who asks.
@@ -162,7 +170,8 @@ impl Script {
         reference: ModelRef,
         agent_of: impl Fn(&Request) -> String + Send + Sync + 'static,
     ) -> Arc<dyn Model> {
-        Arc::new(Scripted { script: self.clone(), reference, agent_of: Box::new(agent_of), window_tokens: 200_000 })
+        let (agent_of, context_window_tokens) = (Box::new(agent_of), CONTEXT_WINDOW_TOKENS);
+        Arc::new(Scripted { script: self.clone(), reference, agent_of, context_window_tokens })
     }
 
     /// Adds a turn to an agent's queue.
@@ -243,7 +252,10 @@ fn describe(agent: &str, request: &Request) -> String {
     });
     let words = last.map(|last| last.content.iter().map(shown).collect::<Vec<_>>().join(" ")).unwrap_or_default();
     let count = request.messages.len();
-    format!("nothing is scripted for `{agent}`, asked with {count} messages, the last by {who}: {}", headline(&words, 200))
+    format!(
+        "nothing is scripted for `{agent}`, asked with {count} messages, the last by {who}: {}",
+        headline(&words, 200)
+    )
 }
 
 fn shown(block: &Block) -> String {
@@ -259,7 +271,7 @@ struct Scripted {
     script: Script,
     reference: ModelRef,
     agent_of: Box<dyn Fn(&Request) -> String + Send + Sync>,
-    window_tokens: u64,
+    context_window_tokens: u64,
 }
 
 /// A turn that is being played. Dropped before its end (a crash, a cancelled turn) it goes back to where it was,
@@ -324,7 +336,7 @@ impl Model for Scripted {
     }
 
     fn context_window_tokens(&self) -> u64 {
-        self.window_tokens
+        self.context_window_tokens
     }
 }
 
@@ -362,7 +374,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn an_unscripted_request_is_an_error_that_names_it() {
         let script = Script::new(Clock::starting_at(0));
-        let error = script.model("ops").respond(&request("what now?"), &mut |_| ()).await.expect_err("nothing scripted");
+        let error =
+            script.model("ops").respond(&request("what now?"), &mut |_| ()).await.expect_err("nothing scripted");
         assert!(error.text.contains("`ops`") && error.text.contains("what now?"), "{error}");
         assert_eq!(script.unscripted(), [error.text]);
         let fault = ModelError::new(Class::Overloaded { retry_after: None }, "529");

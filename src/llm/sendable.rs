@@ -45,7 +45,8 @@ pub fn sendable(messages: &[Message], model: &ModelRef) -> Vec<Message> {
                 (_, Block::Text(text)) if !text.trim().is_empty() => content.push(block.clone()),
                 (Role::Assistant, Block::ToolUse(call)) => {
                     let answer = answers.next().flatten().unwrap_or((OUTCOME_UNKNOWN, true));
-                    let call = ToolUse { id: ids.unique(&call.id), name: wire_safe(&call.name), input: call.input.clone() };
+                    let call =
+                        ToolUse { id: ids.unique(&call.id), name: wire_safe(&call.name), input: call.input.clone() };
                     owed.push(result(&call.id, answer));
                     content.push(Block::ToolUse(call));
                 }

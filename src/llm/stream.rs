@@ -1,12 +1,10 @@
 //! A provider's bytes as an answer: server-sent events, or one JSON document from a server that does not stream.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use bytes::Bytes;
-use eventsource_stream::{EventStreamError, Eventsource};
 use futures::{Stream, StreamExt};
 
 use crate::error::{Class, ModelError};
+use crate::sse::Events;
 use crate::wire::{Answer, Flow, Reader};
 
 /// How an answer comes.
@@ -41,30 +39,22 @@ pub(crate) async fn read<R: Reader>(
 }
 
 async fn events<R: Reader>(
-    bytes: impl Stream<Item = Result<Bytes, ModelError>> + Unpin,
+    mut bytes: impl Stream<Item = Result<Bytes, ModelError>> + Unpin,
     reader: &mut R,
     text: &mut (dyn FnMut(&str) + Send),
 ) -> Result<(), ModelError> {
-    let ended = AtomicBool::new(false);
-    // Some servers leave out the empty line after the last event. Given to the parser by us, it does no harm.
-    let last = futures::stream::once(async {
-        ended.store(true, Ordering::Relaxed);
-        Ok(Bytes::from_static(b"\n\n"))
-    });
-    let padded = bytes.chain(last);
-    futures::pin_mut!(padded);
-    let mut events = padded.eventsource();
-    while let Some(event) = events.next().await {
-        let data = event.map_err(unreadable)?.data;
-        match reader.event(&data, text) {
-            Ok(Flow::More) => {}
-            Ok(Flow::Done) => return Ok(()),
-            // Half an event is what a cut leaves.
-            Err(_) if ended.load(Ordering::Relaxed) && !is_json(&data) => return Ok(()),
-            Err(error) => return Err(error),
+    let mut events = Events::default();
+    while let Some(piece) = bytes.next().await {
+        if events.feed(&piece?, &mut |data| reader.event(data, text))? == Flow::Done {
+            return Ok(());
         }
     }
-    Ok(())
+    let Some(rest) = events.rest() else { return Ok(()) };
+    match reader.event(&rest, text) {
+        // Half an event is what a cut leaves; what is whole says what it says.
+        Err(_) if !is_json(&rest) => Ok(()),
+        read => read.map(drop),
+    }
 }
 
 async fn document<R: Reader>(
@@ -82,14 +72,6 @@ async fn document<R: Reader>(
 
 fn is_json(data: &str) -> bool {
     serde_json::from_str::<serde::de::IgnoredAny>(data).is_ok()
-}
-
-fn unreadable(error: EventStreamError<ModelError>) -> ModelError {
-    match error {
-        EventStreamError::Transport(error) => error,
-        EventStreamError::Utf8(_) => not_utf8(),
-        EventStreamError::Parser(_) => ModelError::new(Class::Transient, "the answer is not a stream of events"),
-    }
 }
 
 fn not_utf8() -> ModelError {

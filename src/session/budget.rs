@@ -1,28 +1,27 @@
 //! May this be spent? Asked before every model call, never after it.
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use anyhow::Result;
-use base::{Moment, TopicId};
-use llm::{ModelRef, Request, Usage};
+use base::{Moment, RunId, TopicId};
+use llm::{ModelRef, Models, Request, Usage};
 use store::usage::Spent;
 use store::{Db, usage};
 
-use super::BudgetRules;
-use crate::config::Prices;
+use crate::config::Budgets;
 
 /// Prices and budgets.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone)]
 pub struct Ledger {
     /// What may be spent in a UTC day.
-    pub rules: BudgetRules,
-    /// What each profile's tokens cost.
-    pub prices: BTreeMap<String, Prices>,
+    pub rules: Budgets,
+    /// The models, which know their prices.
+    pub models: Arc<Models>,
 }
 
 /// A budget that a call would break.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Over {
+pub(crate) enum Over {
     /// This topic's.
     Topic,
     /// The whole hive's.
@@ -40,21 +39,38 @@ impl Over {
 }
 
 impl Ledger {
-    /// What a call cost, in billionths of a US dollar; `None` where nobody said what its tokens cost.
+    /// What a call cost, in millionths of a US dollar; `None` where nobody said what its tokens cost.
     pub fn cost(&self, model: &ModelRef, used: &Usage) -> Option<i64> {
-        let prices = self.prices.get(&model.profile)?;
-        let parts = [
-            (used.input_tokens, prices.input),
-            (used.output_tokens, prices.output),
-            (used.cache_read_tokens, prices.cache_read),
-            (used.cache_write_tokens, prices.cache_write),
-        ];
-        let total = parts.iter().fold(0_u64, |sum, (tokens, price)| sum.saturating_add(tokens.saturating_mul(*price)));
-        Some(i64::try_from(total).unwrap_or(i64::MAX))
+        Some(i64::try_from(self.models.cost(model, used)?).unwrap_or(i64::MAX))
+    }
+
+    /// The ledger's row for a call.
+    pub fn entry(
+        &self,
+        of: Option<(RunId, TopicId)>,
+        sender: Option<String>,
+        purpose: &'static str,
+        model: &ModelRef,
+        used: &Usage,
+    ) -> usage::Entry {
+        let tokens = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+        usage::Entry {
+            run: of.map(|(run, _)| run),
+            team: base::ids::MAIN.to_owned(),
+            topic: of.map(|(_, topic)| topic),
+            sender,
+            purpose,
+            model: model.to_string(),
+            input_tokens: tokens(used.input_tokens),
+            output_tokens: tokens(used.output_tokens),
+            cache_read_tokens: tokens(used.cache_read_tokens),
+            cache_write_tokens: tokens(used.cache_write_tokens),
+            cost_micro_usd: self.cost(model, used),
+        }
     }
 
     /// Which budget a request would break if it used all it may: its own tokens and the longest answer.
-    pub(super) async fn refuses(
+    pub(crate) async fn refuses(
         &self,
         db: &Db,
         topic: Option<TopicId>,
@@ -63,7 +79,7 @@ impl Ledger {
         now: Moment,
     ) -> Result<Option<Over>> {
         let rules = &self.rules;
-        let bounded = [rules.topic_daily_nano_usd, rules.hive_daily_nano_usd, rules.topic_daily_tokens, rules.hive_daily_tokens];
+        let bounded = [rules.topic_daily_usd, rules.hive_daily_usd, rules.topic_daily_tokens, rules.hive_daily_tokens];
         if bounded.iter().all(Option::is_none) {
             return Ok(None);
         }
@@ -88,25 +104,11 @@ impl Ledger {
             let over = |spent: i64, more: u64, bound: Option<u64>| {
                 bound.is_some_and(|bound| u64::try_from(spent).unwrap_or(0).saturating_add(more) > bound)
             };
-            over(spent.cost_nano_usd, cost, usd) || over(spent.tokens, tokens, most_tokens)
+            over(spent.cost_micro_usd, cost, usd) || over(spent.tokens, tokens, most_tokens)
         };
-        if topic.is_some() && breaks(of_topic, rules.topic_daily_nano_usd, rules.topic_daily_tokens) {
+        if topic.is_some() && breaks(of_topic, rules.topic_daily_usd, rules.topic_daily_tokens) {
             return Ok(Some(Over::Topic));
         }
-        Ok(breaks(of_hive, rules.hive_daily_nano_usd, rules.hive_daily_tokens).then_some(Over::Hive))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_cost_is_the_sum_of_its_tokens_and_unknown_without_prices() {
-        let prices = Prices { input: 3_000, output: 15_000, cache_read: 300, cache_write: 3_750 };
-        let ledger = Ledger { prices: BTreeMap::from([("a".to_owned(), prices)]), ..Ledger::default() };
-        let used = Usage { input_tokens: 10, output_tokens: 2, cache_read_tokens: 100, cache_write_tokens: 1 };
-        assert_eq!(ledger.cost(&ModelRef::new("a", "m"), &used), Some(30_000 + 30_000 + 30_000 + 3_750));
-        assert_eq!(ledger.cost(&ModelRef::new("b", "m"), &used), None);
+        Ok(breaks(of_hive, rules.hive_daily_usd, rules.hive_daily_tokens).then_some(Over::Hive))
     }
 }

@@ -4,7 +4,7 @@
 use anyhow::Result;
 use base::{RunId, TopicId, text};
 use llm::{Block, Message, Progress, Request, Role, System};
-use store::{journal, summaries, usage};
+use store::{summaries, usage};
 
 use super::Sessions;
 use super::history::{History, text_of};
@@ -41,8 +41,8 @@ pub(super) async fn shorten(session: &Sessions, topic: TopicId, run: RunId, hist
     let now = session.clock.now();
     let (summary, entry) = match response {
         Ok(response) if !text_of(&response.content).trim().is_empty() => {
-            let cost = session.office.ledger.cost(&response.model, &response.usage);
-            let entry = super::turn::ledger_entry(Some((run, topic)), None, "summarize", &response.model, &response.usage, cost);
+            let ledger = &session.office.ledger;
+            let entry = ledger.entry(Some((run, topic)), None, "summarize", &response.model, &response.usage);
             (text_of(&response.content), Some(entry))
         }
         // Without a model's help the older talk is cut down by code: worse, and better than a turn that fails.
@@ -116,7 +116,7 @@ pub(super) fn squeeze(messages: &mut [Message]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use store::journal::Entry;
+    use store::journal::{self, Entry};
 
     #[test]
     fn the_cut_lies_between_turns_and_never_in_this_one() {

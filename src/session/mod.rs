@@ -35,7 +35,7 @@ use llm::Model;
 use store::Db;
 use tools::Executor;
 
-use crate::config::{Attachments, Budgets, DuringTurn};
+use crate::config::{Attachments, DuringTurn};
 use crate::voices::Voices;
 
 pub use apology::GIVEN_UP;
@@ -98,6 +98,3 @@ pub struct Limits {
     /// What files are taken.
     pub attachments: Attachments,
 }
-
-/// Budgets in the configuration's own form.
-pub type BudgetRules = Budgets;

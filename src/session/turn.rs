@@ -9,7 +9,7 @@ use llm::{Block, ModelError, ModelRef, Progress, Request, Response, StopReason, 
 use store::inbox::Row;
 use store::tasks::{End, Task};
 use store::{calls, inbox, journal, runs, topics, trust, usage};
-use tools::{AgentKind, Asked, Call};
+use tools::{Asked, Call, Grant};
 
 use super::draft::Draft;
 use super::finish::{Delivery, Ending};
@@ -188,11 +188,8 @@ impl<'a> Turn<'a> {
     async fn run_tools(&self, step: i64, calls: Vec<Asked>, halt: &Halt) -> Result<()> {
         let call = Call {
             team: self.task.team.clone(),
-            agent: AgentKind::Main,
-            conversation: self.task.origin.conversation.clone(),
-            topic: Some(self.topic),
-            sender: self.task.origin.sender.clone(),
-            admin: self.by_admins().await?,
+            grant: Arc::new(Grant::main(self.by_admins().await?)),
+            origin: self.task.origin.clone(),
             run: self.run,
             step,
             stop: halt.token.clone(),
@@ -340,9 +337,8 @@ impl<'a> Turn<'a> {
     }
 
     fn ledger_entry(&self, model: &ModelRef, used: &Usage) -> usage::Entry {
-        let cost = self.session.office.ledger.cost(model, used);
         let sender = self.task.origin.sender.as_ref().map(ToString::to_string);
-        ledger_entry(Some((self.run, self.topic)), sender, "turn", model, used, cost)
+        self.session.office.ledger.entry(Some((self.run, self.topic)), sender, "turn", model, used)
     }
 
     async fn note_usage(&self, failed: &[(ModelRef, Usage)]) -> Result<()> {
@@ -435,14 +431,7 @@ fn open_calls(history: &History, run: RunId) -> Result<Option<(i64, Vec<Asked>)>
         .iter()
         .filter_map(Block::as_tool_use)
         .filter(|call| !has_result(&call.id))
-        .map(|call| Asked {
-            call_id: call.id.clone(),
-            wire_name: call.name.clone(),
-            input: match &call.input {
-                llm::Input::Json(value) => Ok(value.clone()),
-                llm::Input::Broken(text) => Err(text.clone()),
-            },
-        })
+        .map(Asked::from)
         .collect();
     Ok((!open.is_empty()).then_some((step, open)))
 }
@@ -450,31 +439,6 @@ fn open_calls(history: &History, run: RunId) -> Result<Option<(i64, Vec<Asked>)>
 enum Step {
     Answers(Answer),
     Ends(Ending),
-}
-
-/// A row of the ledger.
-pub(super) fn ledger_entry(
-    of: Option<(RunId, TopicId)>,
-    sender: Option<String>,
-    purpose: &'static str,
-    model: &ModelRef,
-    used: &Usage,
-    cost: Option<i64>,
-) -> usage::Entry {
-    let tokens = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
-    usage::Entry {
-        run: of.map(|(run, _)| run),
-        team: base::ids::MAIN.to_owned(),
-        topic: of.map(|(_, topic)| topic),
-        sender,
-        purpose,
-        model: model.to_string(),
-        input_tokens: tokens(used.input_tokens),
-        output_tokens: tokens(used.output_tokens),
-        cache_read_tokens: tokens(used.cache_read_tokens),
-        cache_write_tokens: tokens(used.cache_write_tokens),
-        cost_nano_usd: cost,
-    }
 }
 
 fn joined(said: &str, more: &str) -> String {

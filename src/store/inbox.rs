@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use base::{InboxId, Moment, RunId, TopicId};
-use channels::{ConversationId, Inbound, SenderId};
+use channels::{ConversationId, Inbound, Kind, SenderId};
 
 use crate::Conn;
 
@@ -151,6 +151,16 @@ pub async fn author_of(conn: &mut Conn, conversation: &ConversationId, event_id:
     let sender: Option<String> =
         sqlx::query_scalar(sql).bind(conversation.as_str()).bind(event_id).fetch_optional(conn).await?;
     Ok(sender.map(|sender| sender.parse()).transpose()?)
+}
+
+/// Who is called so on a platform, by the names that came with their latest messages: the whole name, or the `@name`
+/// in it. At most five.
+pub async fn senders_called(conn: &mut Conn, kind: Kind, name: &str) -> Result<Vec<SenderId>> {
+    let sql = "SELECT DISTINCT sender FROM (SELECT sender, event FROM inbox ORDER BY id DESC LIMIT 5000)
+               WHERE sender LIKE $1 || ':%' AND (lower(json_extract(event, '$.sender.name')) = lower($2)
+                 OR lower(json_extract(event, '$.sender.name')) LIKE '%(@' || lower($2) || ')') LIMIT 5";
+    let found: Vec<String> = sqlx::query_scalar(sql).bind(kind.as_str()).bind(name).fetch_all(conn).await?;
+    found.into_iter().map(|text| Ok(text.parse()?)).collect()
 }
 
 /// A message was changed before anybody read it: the waiting row gets the new text. `false` where it was read, or

@@ -24,3 +24,17 @@ pub async fn redeem(conn: &mut Conn, digest: &str, sender: &SenderId, now: Momen
     let done = sqlx::query(sql).bind(digest).bind(sender.as_str()).bind(now).execute(conn).await?;
     Ok(done.rows_affected() > 0)
 }
+
+/// A sender gave a wrong code. Older tries than a day go.
+pub async fn add_try(conn: &mut Conn, sender: &SenderId, now: Moment) -> Result<()> {
+    sqlx::query("DELETE FROM pairing_tries WHERE at < $1").bind(now - 86_400_000).execute(&mut *conn).await?;
+    let sql = "INSERT INTO pairing_tries (sender, at) VALUES ($1, $2)";
+    sqlx::query(sql).bind(sender.as_str()).bind(now).execute(conn).await?;
+    Ok(())
+}
+
+/// How many wrong codes a sender gave since a moment.
+pub async fn tries(conn: &mut Conn, sender: &SenderId, since: Moment) -> Result<i64> {
+    let sql = "SELECT count(*) FROM pairing_tries WHERE sender = $1 AND at >= $2";
+    Ok(sqlx::query_scalar(sql).bind(sender.as_str()).bind(since).fetch_one(conn).await?)
+}

@@ -70,6 +70,8 @@ async fn an_event_is_taken_in_once_and_goes_its_way() {
         assert_eq!(inbox::last_of_topic(conn, topic, 3).await?, [message("5", "hi there")]);
         assert_eq!(inbox::topic_of(conn, &room(), "5").await?, Some(topic));
         assert_eq!(inbox::author_of(conn, &room(), "5").await?, Some(alice().id));
+        assert_eq!(inbox::senders_called(conn, Kind::Telegram, "ALICE").await?, [alice().id]);
+        assert!(inbox::senders_called(conn, Kind::Discord, "alice").await?.is_empty());
         assert_eq!(inbox::event(conn, id).await?, Some(message("5", "hi there")));
         assert_eq!(inbox::counts(conn).await?, [("taken".to_owned(), 1)]);
         assert!(!inbox::amend(conn, &room(), "5", "too late").await?);
@@ -360,6 +362,9 @@ async fn trust_rows_are_unique_per_sender_and_place() {
         assert!(!pairings::redeem(conn, "digest", &alice().id, 11).await?, "expired");
         assert!(pairings::redeem(conn, "digest", &alice().id, 9).await?);
         assert!(!pairings::redeem(conn, "digest", &alice().id, 9).await?, "used");
+        pairings::add_try(conn, &alice().id, 9).await?;
+        assert_eq!(pairings::tries(conn, &alice().id, 9).await?, 1);
+        assert_eq!(pairings::tries(conn, &alice().id, 10).await?, 0);
         Ok(())
     })
     .await
@@ -389,11 +394,11 @@ async fn the_ledger_adds_up_and_settings_and_cursors_are_kept() {
             output_tokens: 2,
             cache_read_tokens: 3,
             cache_write_tokens: 4,
-            cost_nano_usd: Some(5),
+            cost_micro_usd: Some(5),
         };
         usage::add(conn, &entry, 10).await?;
-        usage::add(conn, &usage::Entry { cost_nano_usd: None, ..entry }, 10).await?;
-        let both = usage::Spent { calls: 2, tokens: 20, cost_nano_usd: 5, unpriced: 1 };
+        usage::add(conn, &usage::Entry { cost_micro_usd: None, ..entry }, 10).await?;
+        let both = usage::Spent { calls: 2, tokens: 20, cost_micro_usd: 5, unpriced: 1 };
         assert_eq!(usage::of_day(conn, 0, None).await?, both);
         assert_eq!(usage::of_day(conn, 1, None).await?, usage::Spent::default());
         for what in [usage::By::Topic, usage::By::Team, usage::By::Sender, usage::By::Model] {

@@ -241,3 +241,10 @@ pub async fn move_to(conn: &mut Conn, from: &ConversationId, to: &ConversationId
     let sql = "UPDATE topics SET conversation = $2 WHERE conversation = $1";
     Ok(sqlx::query(sql).bind(from.as_str()).bind(to.as_str()).execute(conn).await?.rows_affected())
 }
+
+/// A person's choice here is over.
+pub async fn forget_choice(conn: &mut Conn, conversation: &ConversationId, sender: &SenderId) -> Result<()> {
+    let sql = "DELETE FROM topic_choices WHERE conversation = $1 AND sender = $2";
+    sqlx::query(sql).bind(conversation.as_str()).bind(sender.as_str()).execute(conn).await?;
+    Ok(())
+}

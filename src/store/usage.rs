@@ -28,8 +28,8 @@ pub struct Entry {
     pub cache_read_tokens: i64,
     /// Tokens written to the provider's cache.
     pub cache_write_tokens: i64,
-    /// The cost in billionths of a US dollar; `None` where the price is unknown.
-    pub cost_nano_usd: Option<i64>,
+    /// The cost in millionths of a US dollar; `None` where the price is unknown.
+    pub cost_micro_usd: Option<i64>,
 }
 
 /// What was spent on something.
@@ -39,21 +39,21 @@ pub struct Spent {
     pub calls: i64,
     /// Tokens of all four sorts.
     pub tokens: i64,
-    /// Known cost in billionths of a US dollar.
-    pub cost_nano_usd: i64,
+    /// Known cost in millionths of a US dollar.
+    pub cost_micro_usd: i64,
     /// Calls whose price is unknown.
     pub unpriced: i64,
 }
 
 const SUMS: &str = "count(*) AS calls,
     coalesce(sum(input_tokens + output_tokens + cache_read_tokens + cache_write_tokens), 0) AS tokens,
-    coalesce(sum(cost_nano_usd), 0) AS cost_nano_usd,
-    coalesce(sum(cost_nano_usd IS NULL), 0) AS unpriced";
+    coalesce(sum(cost_micro_usd), 0) AS cost_micro_usd,
+    coalesce(sum(cost_micro_usd IS NULL), 0) AS unpriced";
 
 /// Writes a call down.
 pub async fn add(conn: &mut Conn, entry: &Entry, now: Moment) -> Result<()> {
     let sql = "INSERT INTO usage (run, team, topic, sender, purpose, model, input_tokens, output_tokens,
-                 cache_read_tokens, cache_write_tokens, cost_nano_usd, day, at)
+                 cache_read_tokens, cache_write_tokens, cost_micro_usd, day, at)
                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
     sqlx::query(sql)
         .bind(entry.run.map(|run| run.0))
@@ -66,7 +66,7 @@ pub async fn add(conn: &mut Conn, entry: &Entry, now: Moment) -> Result<()> {
         .bind(entry.output_tokens)
         .bind(entry.cache_read_tokens)
         .bind(entry.cache_write_tokens)
-        .bind(entry.cost_nano_usd)
+        .bind(entry.cost_micro_usd)
         .bind(base::clock::day(now))
         .bind(now)
         .execute(conn)
@@ -96,7 +96,7 @@ pub async fn by(conn: &mut Conn, what: By, since_day: i64, limit: u32) -> Result
     };
     let sql = format!(
         "SELECT {name} AS name, {SUMS} FROM usage WHERE day >= $1 GROUP BY 1
-         ORDER BY cost_nano_usd DESC, tokens DESC, name LIMIT $2"
+         ORDER BY cost_micro_usd DESC, tokens DESC, name LIMIT $2"
     );
     let rows: Vec<Row> = sqlx::query_as(sqlx::AssertSqlSafe(sql)).bind(since_day).bind(limit).fetch_all(conn).await?;
     Ok(rows.into_iter().map(|row| (row.name, row.spent)).collect())

@@ -10,7 +10,7 @@ use serde_json::Value;
 use store::Db;
 
 use crate::permission::{Grant, shown};
-use crate::spec::{Domain, Ops, Source, Spec};
+use crate::spec::{Domain, Effect, Ops, Partition, Source, Spec};
 use crate::tool::AnyTool;
 use crate::workspace::Workspaces;
 use crate::{files, topics, trust, wire};
@@ -181,9 +181,11 @@ fn entry(tool: Arc<dyn AnyTool>) -> Result<Entry> {
     ensure!(spec.max_result_bytes > 0, "`{name}` may say nothing");
     let internal = matches!(spec.source, Source::Internal { .. });
     ensure!(internal == (spec.domain == Domain::Internal), "`{name}` is half internal");
-    let read_only = spec.effect == crate::spec::Effect::ReadOnly;
+    let read_only = spec.effect == Effect::ReadOnly;
     ensure!(!(read_only && spec.destructive), "`{name}` only reads and yet destroys");
     ensure!(!(read_only && spec.ops == Ops::Org), "`{name}` only reads and yet wants the team for itself");
+    let overlaps = spec.partition == Partition::Read;
+    ensure!(!overlaps || spec.may_run_again(), "`{name}` may overlap with itself and yet has an effect each time");
     Ok(Entry { wire_name, input, output, tool })
 }
 

@@ -69,10 +69,7 @@ impl Gate {
         let permit = tokio::time::timeout(patience, self.slots.clone().acquire_many_owned(slots)).await;
         drop(waiting);
         let permit = permit.map_err(|_| Saturated { waited: patience })?.expect("the semaphore is never closed");
-        Ok(Pass {
-            _counted: (admission == Admission::Daily).then(|| Counted::new(&self.daily)),
-            _permit: permit,
-        })
+        Ok(Pass { _counted: (admission == Admission::Daily).then(|| Counted::new(&self.daily)), _permit: permit })
     }
 
     /// What it is doing.

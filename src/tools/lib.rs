@@ -1,1 +1,53 @@
-//! stub
+//! Tools: what an agent can do, who may, and how it is done.
+//!
+//! | file | one thing |
+//! |---|---|
+//! | `tool`, `spec`, `call`, `schema` | a tool: [`Tool`], its record [`Spec`], the facts of a [`Call`] |
+//! | `catalogue` | all tools, sorted, each known by its names; built once, in [`catalogue()`] |
+//! | `wire` | names as providers take them |
+//! | `permission`, `glob` | may this agent use this tool: pure, with a reason for every answer |
+//! | `batches` | how the calls of a turn overlap: pure |
+//! | `gate` | admission to a team: daily ops side by side, an org op alone |
+//! | `run` | [`Executor`]: the ten steps of a call |
+//! | `workspace` | teams' folders, and the only way into them |
+//! | `reference` | the records for people |
+//! | `model` | between tools and models |
+//! | `files/`, `topics/`, `trust/` | one file per tool |
+//!
+//! Invariants: every call gets exactly one result. What a model is shown depends on the grant alone and is the same
+//! bytes every time. A tool that a grant does not let through never runs. A row says `started` before any effect.
+//!
+//! A new tool is its file, its text in `prompts/tools/`, and its line in `catalogue()`.
+
+mod batches;
+mod call;
+mod catalogue;
+mod gate;
+mod glob;
+mod model;
+mod permission;
+mod reference;
+mod run;
+mod schema;
+mod spec;
+#[cfg(test)]
+mod testing;
+mod tool;
+mod wire;
+mod workspace;
+
+pub mod files;
+pub mod topics;
+pub mod trust;
+
+pub use batches::BatchLimits;
+pub use call::Call;
+pub use catalogue::{ActiveSet, Catalogue, Definition, Entry, Handles, catalogue};
+pub use gate::{Gate, Gates, Load, Pass, Saturated};
+pub use permission::{AgentKind, Grant, Needs, Reason, Toolbox, Verdict, decide, shown};
+pub use reference::{json, markdown};
+pub use run::{Asked, Done, Executor, Limits};
+pub use spec::{Admission, Availability, Domain, Effect, Ops, Partition, Provenance, Source, Spec};
+pub use tool::{AnyTool, Tool, ToolError};
+pub use wire::BadToolName;
+pub use workspace::{RESULTS, Workspace, Workspaces};

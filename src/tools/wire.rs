@@ -1,8 +1,8 @@
 //! Names as providers take them: `[A-Za-z0-9_-]`, at most 64 characters.
 //!
 //! A logical name may have dots (`engineering.deploy`); on the wire each is `--`, which no logical name contains. So
-//! the way out is one to one, and back again by [`logical`], except for names that are too long: those are cut and
-//! end in a digest after `---`, which no other name contains either, and the catalogue knows the way back.
+//! no two names meet out there. Names that are too long are cut and end in a digest after `---`, which no other name
+//! contains either. The catalogue knows the way back.
 
 use sha2::{Digest, Sha256};
 
@@ -43,15 +43,15 @@ pub fn name(logical: &str) -> Result<String, BadToolName> {
     Ok(format!("{head}---{}", &digest[..DIGEST_LENGTH]))
 }
 
-/// The logical name that goes out as `wire`; `None` where it was cut.
-pub fn logical(wire: &str) -> Option<String> {
-    (!wire.contains("---")).then(|| wire.replace("--", "."))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    /// The logical name that goes out as `wire`; `None` where it was cut.
+    fn logical(wire: &str) -> Option<String> {
+        (!wire.contains("---")).then(|| wire.replace("--", "."))
+    }
 
     #[test]
     fn an_ordinary_name_goes_out_as_it_is() {

@@ -61,8 +61,13 @@ async fn send(discord: &Discord, out: &Outbound, channel_id: ChannelId, piece: &
 pub(super) async fn find(discord: &Discord, out: &Outbound, since_ms: i64) -> Result<Option<Sent>, SendError> {
     let Action::Send(piece) = &out.action else { return Ok(None) };
     let channel = channel_of(&out.conversation)?;
-    let us = &discord.me().await?.id;
-    let page = history::newest(discord, channel.get()).await?;
+    // Reading changes nothing: an answer that never came is only worth another attempt.
+    let transient = |fault: Fault| match SendError::from(fault) {
+        SendError::Ambiguous(why) => SendError::Transient(why),
+        other => other,
+    };
+    let us = &discord.me().await.map_err(transient)?.id;
+    let page = history::newest(discord, channel.get()).await.map_err(transient)?;
     let ours = page.iter().filter(|message| message["author"]["id"].as_str() == Some(us.as_str()));
     let found = ours.filter(|message| is_it(message, piece, &out.key, since_ms)).map(history::id_of).min();
     Ok(found.map(|id| Sent { message_id: id.to_string() }))

@@ -2,7 +2,8 @@
 //!
 //! serenity gives every event to a task of its own, and on several workers such tasks overtake each other. So its
 //! shard runs on a runtime with one thread, whose queue is first in, first out, and every task does nothing but
-//! put its event into one channel: what comes out is in Discord's order.
+//! put its event into one channel, without waiting: what comes out is in Discord's order. Where the channel is full,
+//! the whole thread waits: serenity then reads no more, and Discord holds back what is to come.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,8 +30,8 @@ const INTENTS: GatewayIntents = GatewayIntents::GUILDS
 /// The only shard: a bot needs a second one at 2,500 guilds.
 const SHARD: ShardId = ShardId(0);
 
-/// Events between serenity and us. Beyond, its tasks wait in their order.
-const QUEUE_MAX: usize = 256;
+/// Events between serenity and us.
+const QUEUE_MAX: usize = 1_024;
 
 /// How often it is looked whether the connection still stands: serenity tells of a loss only when it is over.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -149,22 +150,26 @@ struct Ear {
 }
 
 impl Ear {
-    async fn hear(&self, happening: Happening) {
-        // Nobody listens any more where the receiver has gone.
-        let _gone = self.into.send(happening).await;
+    /// Synchronous on purpose: an `await` would let another task, with a later event, go first.
+    fn hear(&self, happening: Happening) {
+        if let Err(mpsc::error::TrySendError::Full(happening)) = self.into.try_send(happening) {
+            tracing::warn!("discord: events come faster than they are taken in; the gateway waits");
+            // Nobody listens any more where the receiver has gone.
+            let _gone = futures::executor::block_on(self.into.send(happening));
+        }
     }
 }
 
 #[async_trait]
 impl RawEventHandler for Ear {
     async fn raw_event(&self, _: Context, event: Event) {
-        self.hear(Happening::Event(Box::new(event))).await;
+        self.hear(Happening::Event(Box::new(event)));
     }
 }
 
 #[async_trait]
 impl EventHandler for Ear {
     async fn shard_stage_update(&self, _: Context, update: ShardStageUpdateEvent) {
-        self.hear(Happening::Stage(update.new)).await;
+        self.hear(Happening::Stage(update.new));
     }
 }

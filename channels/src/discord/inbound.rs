@@ -258,3 +258,47 @@ fn value(value: &CommandDataOptionValue) -> Option<String> {
         _ => return None,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+    use serenity::model::application::Interaction;
+
+    use super::*;
+
+    /// What Discord sends, in what sort of channel and under which rule, and what becomes of it (`null`: nothing).
+    const CASES: &str = include_str!("../../tests/payloads/discord.json");
+
+    fn read(case: &Value) -> Option<Inbound> {
+        let default = match case["rule"].as_str().expect("a rule") {
+            "always" => Answering::Always,
+            "never" => Answering::Never,
+            _ => Answering::WhenAddressed,
+        };
+        let hearing = Hearing { default, ..Hearing::default() };
+        let room = Room::of_json(&case["room"]).expect("a channel");
+        let us = Us { id: 7, name: "hive".into(), roles: [70].into() };
+        let titles = |id| (id == 55).then(|| "rules".to_owned());
+        let reading = Reading { us: &us, hearing: &hearing, room: &room, titles: &titles };
+        let data = case["d"].clone();
+        match case["event"].as_str().expect("a type") {
+            "MESSAGE_CREATE" => message(&serde_json::from_value(data).expect("a message"), &reading),
+            "MESSAGE_UPDATE" => edit(&serde_json::from_value(data).expect("an update"), &reading),
+            _ => match serde_json::from_value(data).expect("an interaction") {
+                Interaction::Command(it) => command(&it, room.place()),
+                Interaction::Component(it) => click(&it, room.place()),
+                other => panic!("{other:?}"),
+            },
+        }
+    }
+
+    #[test]
+    fn every_recorded_event_becomes_what_it_means() {
+        let cases: Vec<Value> = serde_json::from_str(CASES).expect("a list");
+        assert!(cases.len() >= 30, "{} cases", cases.len());
+        for case in &cases {
+            let read = serde_json::to_value(read(case)).expect("it can be written");
+            assert_eq!(read, case["want"], "{}", case["name"]);
+        }
+    }
+}

@@ -2,8 +2,8 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `gateway` | serenity's connection, its events in order |
-//! | `receive` | events → lanes → the host, in the order of each channel |
+//! | `entrance`, `gateway` | the gateway's address; serenity's connection, its events in order |
+//! | `receive`, `taking` | events → lanes → the host, in the order of each channel |
 //! | `lanes`, `returning`, `history` | one channel after the other; what was missed, read back |
 //! | `inbound`, `words`, `places` | event → [`crate::Inbound`] (pure) |
 //! | `interactions`, `handle`, `menu` | slash commands and clicks |
@@ -21,6 +21,7 @@
 //! away is found only where they wrote before; edits and interactions of that time are not found at all.
 
 mod deliver;
+mod entrance;
 mod errors;
 mod fetch;
 mod gateway;
@@ -36,6 +37,7 @@ mod receive;
 mod rest;
 mod returning;
 mod snowflake;
+mod taking;
 mod words;
 
 use std::path::Path;

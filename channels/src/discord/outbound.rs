@@ -35,7 +35,7 @@ fn shown(piece: &Piece) -> Value {
     });
     if !piece.files.is_empty() {
         let files = piece.files.iter().enumerate();
-        body["attachments"] = files.map(|(id, file)| json!({ "id": id, "filename": file.name })).collect();
+        body["attachments"] = files.map(|(id, file)| json!({ "id": id.to_string(), "filename": file.name })).collect();
     }
     body
 }
@@ -145,7 +145,7 @@ mod tests {
     async fn files_are_announced_and_read_when_sent() {
         let files = vec![File { name: "a.txt".into(), source: FileSource::Text("text".into()) }];
         let piece = Piece { files: files.clone(), ..Piece::default() };
-        assert_eq!(edit(&piece)["attachments"], json!([{ "id": 0, "filename": "a.txt" }]));
+        assert_eq!(edit(&piece)["attachments"], json!([{ "id": "0", "filename": "a.txt" }]));
         assert_eq!(load(&files).await, Ok(vec![("a.txt".to_owned(), b"text".to_vec())]));
         let gone = [File { name: "b".into(), source: FileSource::Path("/nowhere/at/all".into()) }];
         assert!(matches!(load(&gone).await, Err(SendError::Refused(why)) if !why.contains("nowhere")));

@@ -8,8 +8,7 @@ use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt, StreamExt};
 use serde_json::Value;
-use serenity::gateway::{ConnectionStage, GatewayError};
-use serenity::http::{LightMethod, Route};
+use serenity::gateway::ConnectionStage;
 use serenity::model::application::Interaction;
 use serenity::model::channel::{GuildChannel, Message};
 use serenity::model::event::{Event, MessageUpdateEvent, UnknownEvent};
@@ -17,22 +16,19 @@ use serenity::model::gateway::Ready;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::errors::{Fault, TOKEN};
 use super::gateway::{Gateway, Happening};
 use super::lanes::{Lanes, Said};
 use super::places::Room;
-use super::rest::Call;
 use super::returning::{self, Returning, Seen, Walk};
+use super::taking::{self, ReadBack};
 use super::words::Us;
-use super::{Discord, history, inbound, menu, snowflake};
+use super::{Discord, entrance, history, inbound, menu, snowflake};
 use crate::{Closed, Cursor, Intake, Kind, ReceiveError, Report};
 
 /// How long the guilds' channels are waited for after READY, before the return is reported without them.
 const GUILDS_LIMIT: Duration = Duration::from_secs(5);
 /// How long what has been begun may take to end when receiving stops.
 const FINISH_LIMIT: Duration = Duration::from_secs(5);
-/// Between attempts to reach Discord: at first, and at most.
-const PATIENCE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
 /// Of how many types of events that nobody here reads it is noted that they were reported.
 const REPORTED_MAX: usize = 64;
 
@@ -41,7 +37,7 @@ pub(super) async fn run(discord: &Discord, intake: &dyn Intake, stop: &Cancellat
     let url = tokio::select! {
         biased;
         () = stop.cancelled() => return Ok(()),
-        url = gateway_url(discord, intake) => url?,
+        url = entrance::gateway_url(discord, intake) => url?,
     };
     let mut gateway = Gateway::open(url, discord.token(), discord.rest.client().clone())
         .map_err(|fault| ReceiveError::Forbidden(format!("no thread for Discord's gateway: {fault}")))?;
@@ -50,6 +46,7 @@ pub(super) async fn run(discord: &Discord, intake: &dyn Intake, stop: &Cancellat
         intake,
         us: Arc::default(),
         connected: false,
+        arriving: false,
         lanes: Lanes::default(),
         returning: Returning::default(),
         guilds_due: None,
@@ -63,51 +60,14 @@ pub(super) async fn run(discord: &Discord, intake: &dyn Intake, stop: &Cancellat
     ended
 }
 
-/// Where the gateway is: what this API says, and never an address of our own.
-async fn gateway_url(discord: &Discord, intake: &dyn Intake) -> Result<String, ReceiveError> {
-    let (mut patience, most) = PATIENCE;
-    let mut told = false;
-    loop {
-        let mut answer = discord.rest.call(Call::new(LightMethod::Get, Route::GatewayBot)).await;
-        if matches!(&answer, Err(Fault::Answer(answer)) if answer.status == 404) {
-            answer = discord.rest.call(Call::new(LightMethod::Get, Route::Gateway)).await;
-        }
-        let fault = match answer {
-            Ok(gateway) => return usable_url(&gateway),
-            Err(fault) => fault,
-        };
-        let Some(wait) = fault.passing() else {
-            return Err(match fault.into_receive_error() {
-                ReceiveError::Unreachable(why) => ReceiveError::Forbidden(why),
-                other => other,
-            });
-        };
-        if !std::mem::replace(&mut told, true) {
-            let why = fault.into_receive_error().to_string();
-            intake.report(Kind::Discord, Report::Disconnected { why });
-        }
-        tokio::time::sleep(wait.max(patience)).await;
-        patience = (patience * 2).min(most);
-    }
-}
-
-fn usable_url(gateway: &Value) -> Result<String, ReceiveError> {
-    let url = gateway["url"].as_str().unwrap_or_default();
-    if !url.starts_with("ws://") && !url.starts_with("wss://") {
-        return Err(ReceiveError::Forbidden(
-            "the API names no gateway (ws:// or wss://): check DISCORD_API_URL".into(),
-        ));
-    }
-    // serenity adds the version as the query.
-    Ok(url.split('?').next().unwrap_or(url).to_owned())
-}
-
 /// The state of one run. All of it may be lost: what matters is in the host's cursors.
 struct Receiving<'a> {
     discord: &'a Discord,
     intake: &'a dyn Intake,
     us: Arc<Us>,
     connected: bool,
+    /// Between READY and the stored positions.
+    arriving: bool,
     lanes: Lanes,
     returning: Returning,
     /// When guilds that have not come are not waited for any more.
@@ -127,7 +87,8 @@ struct Took {
 
 /// The end of a chore.
 enum Chore {
-    Walked { channel: u64, through: u64, taken: usize, skipped: usize },
+    Arrived { application: u64, guilds: Vec<u64>, cursors: Vec<Cursor> },
+    Walked { channel: u64, back: ReadBack },
     Registered,
 }
 
@@ -151,12 +112,12 @@ impl Receiving<'_> {
                     self.returning.give_up_guilds();
                     self.walk_on();
                 }
-                happening = gateway.next() => match happening {
+                happening = gateway.next(), if !self.arriving => match happening {
                     Some(Happening::Event(event)) => {
-                        self.hear(*event).await.map_err(|Closed| ReceiveError::Closed)?;
+                        self.hear(*event);
                     }
                     Some(Happening::Stage(stage)) => self.stage(stage),
-                    Some(Happening::Refused(fault)) => return Err(refused(&fault)),
+                    Some(Happening::Refused(fault)) => return Err(entrance::refused(&fault)),
                     None => return Err(ReceiveError::Forbidden("Discord's gateway ended".into())),
                 },
             }
@@ -186,9 +147,9 @@ impl Receiving<'_> {
         }
     }
 
-    async fn hear(&mut self, event: Event) -> Result<(), Closed> {
+    fn hear(&mut self, event: Event) {
         match event {
-            Event::Ready(event) => self.ready(&event.ready).await?,
+            Event::Ready(event) => self.ready(&event.ready),
             Event::Resumed(_) => {
                 // serenity tells of a resume only when it has worked.
                 self.stage(ConnectionStage::Resuming);
@@ -220,26 +181,39 @@ impl Receiving<'_> {
             Event::Unknown(event) => self.unknown(event),
             _ => {}
         }
-        Ok(())
     }
 
-    /// A session without a past: everything since the stored positions may have been missed.
-    async fn ready(&mut self, ready: &Ready) -> Result<(), Closed> {
+    /// A session without a past: everything since the stored positions may have been missed. Until these are known
+    /// nothing more is heard.
+    fn ready(&mut self, ready: &Ready) {
         let name = ready.user.name.clone();
         self.us = Arc::new(Us { id: ready.user.id.get(), name, roles: self.us.roles.clone() });
         self.report_connected();
-        let cursors = self.intake.cursors(Kind::Discord).await?;
-        let held = self.returning.begin(&cursors, ready.guilds.iter().map(|guild| guild.id.get()));
+        self.arriving = true;
+        let (application, guilds) =
+            (ready.application.id.get(), ready.guilds.iter().map(|guild| guild.id.get()).collect());
+        let intake = self.intake;
+        // A chore and not awaited here: what is being taken in goes on meanwhile, and may hold what this waits for.
+        let arrive = async move {
+            let cursors = intake.cursors(Kind::Discord).await?;
+            if !returning::listened_before(&cursors) {
+                let value = snowflake::first_of_ms(snowflake::now_ms()).to_string();
+                let since = Cursor { stream: returning::SINCE_STREAM.to_owned(), value };
+                intake.take(Vec::new(), Some(since)).await?;
+            }
+            Ok(Chore::Arrived { application, guilds, cursors })
+        };
+        self.chores.push(arrive.boxed());
+    }
+
+    /// The stored positions are known: holds back what must wait for its past, and begins to read that.
+    fn arrived(&mut self, application: u64, guilds: Vec<u64>, cursors: &[Cursor]) {
+        self.arriving = false;
+        let held = self.returning.begin(cursors, guilds);
         held.into_iter().for_each(|channel| self.lanes.hold(channel));
-        if !self.returning.ever_listened() {
-            let value = snowflake::first_of_ms(snowflake::now_ms()).to_string();
-            let since = Cursor { stream: returning::SINCE_STREAM.to_owned(), value };
-            self.intake.take(Vec::new(), Some(since)).await?;
-        }
         self.guilds_due = self.returning.awaits_guilds().then(|| Instant::now() + GUILDS_LIMIT);
-        self.register_menu(ready.application.id.get(), &cursors);
+        self.register_menu(application, cursors);
         self.walk_on();
-        Ok(())
     }
 
     fn register_menu(&mut self, application: u64, cursors: &[Cursor]) {
@@ -314,8 +288,9 @@ impl Receiving<'_> {
     fn advance(&mut self, channel: u64) {
         let Some(said) = self.lanes.next(channel) else { return };
         let (discord, intake, us) = (self.discord, self.intake, self.us.clone());
-        let take =
-            async move { Took { lane: Some(channel), taken: take_said(discord, intake, &us, channel, said).await } };
+        let take = async move {
+            Took { lane: Some(channel), taken: taking::take_said(discord, intake, &us, channel, said).await }
+        };
         self.takes.push(take.boxed());
     }
 
@@ -329,7 +304,11 @@ impl Receiving<'_> {
     fn walk_on(&mut self) {
         while let Some(walk) = self.returning.next() {
             let (discord, intake, us) = (self.discord, self.intake, self.us.clone());
-            self.chores.push(async move { read_back(discord, intake, &us, walk).await }.boxed());
+            let read = async move {
+                let back = taking::read_back(discord, intake, &us, walk).await?;
+                Ok(Chore::Walked { channel: walk.channel, back })
+            };
+            self.chores.push(read.boxed());
         }
         if let Some(report) = self.returning.report() {
             self.intake.report(Kind::Discord, report);
@@ -337,13 +316,18 @@ impl Receiving<'_> {
     }
 
     fn end_chore(&mut self, chore: Chore) {
-        let Chore::Walked { channel, through, taken, skipped } = chore else { return };
-        self.returning.walked(taken, skipped);
-        if self.lanes.release(channel, through) {
-            self.returning.again(Walk { channel, after: through });
+        match chore {
+            Chore::Arrived { application, guilds, cursors } => self.arrived(application, guilds, &cursors),
+            Chore::Walked { channel, back } => {
+                self.returning.walked(back.taken, back.skipped);
+                if self.lanes.release(channel, back.through) {
+                    self.returning.again(Walk { channel, after: back.through });
+                }
+                self.advance(channel);
+                self.walk_on();
+            }
+            Chore::Registered => {}
         }
-        self.advance(channel);
-        self.walk_on();
     }
 
     /// An event that serenity could not parse, which it would drop without a word.
@@ -384,21 +368,6 @@ async fn at(due: Option<Instant>) {
     }
 }
 
-/// Why the gateway will never let us in, in words for whoever set the bot up.
-fn refused(fault: &GatewayError) -> ReceiveError {
-    match fault {
-        GatewayError::DisallowedGatewayIntents => ReceiveError::Forbidden(
-            "Discord does not let the bot read messages: switch on \"Message Content Intent\" on the Bot page of the \
-             application at https://discord.com/developers/applications"
-                .to_owned(),
-        ),
-        GatewayError::InvalidAuthentication | GatewayError::NoAuthentication => {
-            ReceiveError::Unauthorized(Kind::Discord, TOKEN)
-        }
-        other => ReceiveError::Forbidden(format!("Discord's gateway refuses the bot: {other}")),
-    }
-}
-
 /// The channels of a guild that could not be parsed as a whole.
 fn raw_channels(guild: &Value) -> Vec<(u64, Room, Option<u64>)> {
     let lists = ["channels", "threads"].into_iter().filter_map(|list| guild[list].as_array());
@@ -409,84 +378,11 @@ fn raw_channels(guild: &Value) -> Vec<(u64, Room, Option<u64>)> {
     lists.flatten().filter_map(read).filter(|(id, ..)| *id > 0).collect()
 }
 
-/// Reads what was said in a channel and takes in what is for us, with the newest message as the position.
-async fn take_said(
-    discord: &Discord,
-    intake: &dyn Intake,
-    us: &Us,
-    channel: u64,
-    said: Vec<Said>,
-) -> Result<(), Closed> {
-    let room = discord.room_or_guess(channel).await;
-    let (mut events, mut newest) = (Vec::with_capacity(said.len()), 0);
-    {
-        let title = |id| discord.places().title(id).map(str::to_owned);
-        let reading = discord.reading(us, &room, &title);
-        for said in &said {
-            events.extend(match said {
-                Said::Message(message) => {
-                    newest = newest.max(message.id.get());
-                    inbound::message(message, &reading)
-                }
-                Said::Edit(update) => inbound::edit(update, &reading),
-            });
-        }
-    }
-    if events.is_empty() {
-        // Not for us: the position stays, and with it the commit is spared.
-        return Ok(());
-    }
-    intake.take(events, (newest > 0).then(|| returning::cursor(channel, newest))).await
-}
-
-/// Reads back one channel and takes in what is for us.
-async fn read_back(discord: &Discord, intake: &dyn Intake, us: &Us, walk: Walk) -> Result<Chore, Closed> {
-    let Walk { channel, after } = walk;
-    let nothing = Chore::Walked { channel, through: after, taken: 0, skipped: 0 };
-    let room = match discord.room_patiently(channel).await {
-        Ok(room) => room,
-        Err(fault) => {
-            tracing::info!(channel, ?fault, "discord: a channel is gone and is not read back");
-            return Ok(nothing);
-        }
-    };
-    let title = |id| discord.places().title(id).map(str::to_owned);
-    let reading = discord.reading(us, &room, &title);
-    if !reading.listens(channel) {
-        return Ok(nothing);
-    }
-    let walked = match history::walk(discord, channel, after, discord.catch_up(), &reading).await {
-        Ok(walked) => walked,
-        Err(fault) => {
-            tracing::warn!(channel, ?fault, "discord: what was said while away cannot be read");
-            return Ok(nothing);
-        }
-    };
-    for what in walked.unreadable {
-        intake.report(Kind::Discord, Report::Unreadable { what });
-    }
-    let (taken, skipped) = (walked.events.len(), walked.skipped);
-    if walked.through > after {
-        intake.take(walked.events, Some(returning::cursor(channel, walked.through))).await?;
-    }
-    Ok(Chore::Walked { channel, through: walked.through, taken, skipped })
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::HashMap;
 
     use super::*;
-
-    #[test]
-    fn only_a_websocket_address_is_a_gateway() {
-        let url = |url: &str| usable_url(&serde_json::json!({ "url": url }));
-        assert_eq!(url("wss://gateway.discord.gg"), Ok("wss://gateway.discord.gg".to_owned()));
-        assert_eq!(url("ws://127.0.0.1:1/ws?v=9"), Ok("ws://127.0.0.1:1/ws".to_owned()));
-        for bad in ["", "http://127.0.0.1", "gateway.discord.gg"] {
-            assert!(matches!(url(bad), Err(ReceiveError::Forbidden(_))), "{bad:?}");
-        }
-    }
 
     #[test]
     fn the_channels_of_an_odd_guild_are_read_as_far_as_they_go() {

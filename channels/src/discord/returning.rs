@@ -19,6 +19,18 @@ pub(super) fn cursor(channel: u64, id: u64) -> Cursor {
     Cursor { stream: format!("{CHANNEL_STREAM}{channel}"), value: id.to_string() }
 }
 
+/// Whether the bot ever listened before, by what is stored.
+pub(super) fn listened_before(cursors: &[Cursor]) -> bool {
+    cursors.iter().any(|cursor| cursor.stream == SINCE_STREAM || position(cursor).is_some())
+}
+
+/// The channel and the message of a cursor; `None` where it is no channel's.
+fn position(cursor: &Cursor) -> Option<(u64, u64)> {
+    let channel = cursor.stream.strip_prefix(CHANNEL_STREAM)?.parse().ok()?;
+    // No channel has the id 0, which serenity's types do not allow either.
+    (channel > 0).then_some((channel, cursor.value.parse().ok()?))
+}
+
 /// A channel to be read back from after a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Walk {
@@ -44,11 +56,6 @@ impl Returning {
     /// Begins anew with the stored positions and the guilds whose channels will be named. Gives the channels that
     /// must be held back at once.
     pub(super) fn begin(&mut self, cursors: &[Cursor], guilds: impl IntoIterator<Item = u64>) -> Vec<u64> {
-        let position = |cursor: &Cursor| {
-            let channel = cursor.stream.strip_prefix(CHANNEL_STREAM)?.parse().ok()?;
-            // No channel has the id 0, which serenity's types do not allow either.
-            (channel > 0).then_some((channel, cursor.value.parse().ok()?))
-        };
         self.known = cursors.iter().filter_map(position).collect();
         let since = cursors.iter().find(|cursor| cursor.stream == SINCE_STREAM).and_then(|c| c.value.parse().ok());
         let newest = self.known.values().max().map(|newest| newest.saturating_sub(OVERLAP));
@@ -62,11 +69,6 @@ impl Returning {
         self.unreported |= !walks.is_empty();
         self.waiting.extend(walks);
         held
-    }
-
-    /// Whether the bot listened before.
-    pub(super) fn ever_listened(&self) -> bool {
-        self.elsewhere_after.is_some()
     }
 
     /// A guild has named its channels (or will not).
@@ -209,12 +211,12 @@ mod tests {
     fn where_the_bot_never_listened_nothing_was_missed() {
         let mut returning = Returning::default();
         returning.begin(&[], [7]);
-        assert!(!returning.ever_listened());
+        assert!(!listened_before(&[]));
         assert_eq!(returning.channel_seen(1, Some(u64::MAX)), Seen::Nothing);
         returning.give_up_guilds();
         assert_eq!(returning.report(), None);
         returning.begin(&[since(100)], []);
-        assert!(returning.ever_listened());
+        assert!(listened_before(&[since(100)]) && listened_before(&[cursor(1, 5)]));
         assert_eq!(returning.channel_seen(1, Some(101)), Seen::Missed);
     }
 }

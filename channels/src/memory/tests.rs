@@ -242,14 +242,18 @@ async fn with_a_pace_it_keeps_it_and_waits_out_what_the_platform_says() {
     let pace = Pace::new(Rate::within(30, second, 2), |_| Rate { burst: 1, every: Duration::from_secs(1) });
     let (memory, start) = (Memory::new(Kind::Telegram).with_pace(pace), Instant::now());
     let out = send(Kind::Telegram, "1", "paced");
+    let go = async || {
+        memory.ready(&out.conversation).await;
+        memory.deliver(&out).await
+    };
     assert!(memory.draft_fits(&out.conversation));
-    memory.deliver(&out).await.unwrap();
+    go().await.unwrap();
     assert!(!memory.draft_fits(&out.conversation));
-    memory.deliver(&out).await.unwrap();
+    go().await.unwrap();
     assert_eq!(start.elapsed(), second);
     memory.fail_next(SendError::RateLimited { retry_after: second * 9, scope: Scope::Conversation });
-    assert!(memory.deliver(&out).await.is_err());
-    memory.deliver(&out).await.unwrap();
+    assert!(go().await.is_err());
+    go().await.unwrap();
     assert_eq!(start.elapsed(), second * 11);
     memory.typing(&out.conversation).await;
     assert_eq!(memory.typed(), std::slice::from_ref(&out.conversation));

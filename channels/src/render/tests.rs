@@ -105,7 +105,9 @@ fn check_cuts(kind: Kind, whole: &markup::Flow) -> Result<(), TestCaseError> {
         let fits = units(grapheme) * "&quot;".len() < max;
         prop_assert!(*at == cut || at + grapheme.len() == cut || !fits, "{kind}: {grapheme:?} is torn");
         for mark in whole.marks_in(&(cut..cut + 1)) {
-            let inside = mark.range.start < cut && cut < mark.range.end;
+            let is_ink =
+                |range: std::ops::Range<usize>| whole.plain().get(range).is_some_and(|part| !part.trim().is_empty());
+            let inside = is_ink(mark.range.start..cut) && is_ink(cut..mark.range.end);
             let is_whole = matches!(mark.style, Style::Link { .. } | Style::Code(_));
             let is_short = units(&whole.write(Dialect::of(kind), mark.range.clone())) < max / 2;
             prop_assert!(!(inside && is_whole && is_short), "{kind}: {mark:?} is torn");
@@ -198,7 +200,7 @@ fn token() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
     fn every_text_becomes_pieces_that_its_platform_accepts_and_that_say_the_same(
@@ -208,7 +210,7 @@ proptest! {
     }
 
     #[test]
-    fn so_does_every_long_text(tokens in prop::collection::vec(token(), 300..900)) {
+    fn so_does_every_long_text(tokens in prop::collection::vec(token(), 200..400)) {
         check(&tokens.concat())?;
     }
 
@@ -219,7 +221,7 @@ proptest! {
 }
 
 /// Text as a model writes it: blocks that are well formed.
-fn document() -> impl Strategy<Value = String> {
+fn document(blocks_max: usize) -> impl Strategy<Value = String> {
     let words = || prop::collection::vec("[a-z]{1,9}", 1..30).prop_map(|words| words.join(" "));
     let marked = words().prop_flat_map(|text| {
         prop::sample::select(vec![
@@ -240,14 +242,14 @@ fn document() -> impl Strategy<Value = String> {
         1 => prop::collection::vec(line.clone(), 1..5).prop_map(|lines| lines.iter().map(|line| format!("> {line}\n")).collect()),
         2 => prop::collection::vec(words(), 1..60).prop_map(|lines| format!("```rust\n  {}\n```", lines.join("\n    "))),
     ];
-    prop::collection::vec(block, 1..40).prop_map(|blocks| blocks.join("\n\n"))
+    prop::collection::vec(block, 1..blocks_max).prop_map(|blocks| blocks.join("\n\n"))
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]
-    fn every_discord_piece_reads_back_as_what_it_should_show(markdown in document()) {
+    fn every_discord_piece_reads_back_as_what_it_should_show(markdown in document(40)) {
         check(&markdown)?;
         for piece in pieces(Kind::Discord, &markdown, PIECES_ONLY) {
             prop_assert_eq!(ink(&discord_shows(&piece.text)), ink(&piece.plain), "{}", &piece.text);
@@ -257,7 +259,7 @@ proptest! {
     }
 
     #[test]
-    fn a_short_well_formed_text_goes_to_discord_as_it_is(markdown in document()) {
+    fn a_short_well_formed_text_goes_to_discord_as_it_is(markdown in document(4)) {
         prop_assume!(units(&markdown) <= 2_000);
         let sent = pieces(Kind::Discord, &markdown, PIECES_ONLY);
         let lines = |text: &str| text.lines().map(|line| line.trim_end().to_owned()).filter(|line| !line.is_empty()).collect::<Vec<_>>();

@@ -42,8 +42,10 @@ pub(super) enum Inside {
     Nothing,
     /// Emphasis, a spoiler, a heading: it is closed and opened again.
     Emphasis,
-    /// A link or code within a line: two where there was one.
-    Whole,
+    /// A link: two where there was one.
+    Link,
+    /// Code within a line, perhaps within a link.
+    Code,
 }
 
 /// Ranks the places, which are in order and after `start`.
@@ -69,7 +71,8 @@ pub(super) fn rank(flow: &Flow, start: usize, places: &[usize]) -> Vec<Boundary>
             continue;
         }
         let inside = match mark.style {
-            Style::Link { .. } | Style::Autolink { .. } | Style::Code(_) => Inside::Whole,
+            Style::Code(_) => Inside::Code,
+            Style::Link { .. } | Style::Autolink { .. } => Inside::Link,
             Style::Bold | Style::Italic(_) | Style::Strike | Style::Spoiler | Style::Heading(_) => Inside::Emphasis,
             Style::Pre { .. } | Style::Quote => Inside::Nothing,
         };

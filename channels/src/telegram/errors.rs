@@ -52,8 +52,7 @@ fn refused(refusal: Refusal) -> SendError {
             let retry_after = refusal.retry_after.unwrap_or(FLOOD_WAIT);
             SendError::RateLimited { retry_after, scope: Scope::Conversation }
         }
-        // A token of the wrong shape is 404 "Not Found".
-        401 | 404 => SendError::Unauthorized,
+        _ if names_no_bot(&refusal) => SendError::Unauthorized,
         _ if says_one_of(&GONE) => SendError::Gone(Gone::Conversation),
         _ if says_one_of(&NO_MESSAGE) => SendError::Gone(Gone::Message),
         403 => SendError::Forbidden(refusal.description),
@@ -62,10 +61,14 @@ fn refused(refusal: Refusal) -> SendError {
     }
 }
 
-/// Whether the token is wrong, as Telegram says it: 401 for a token that it does not know, 404 for one of the
-/// wrong shape.
+/// Whether the token is wrong.
 pub(super) fn is_unauthorized(error: &CallError) -> bool {
-    matches!(error, CallError::Refused(refusal) if matches!(refusal.code, 401 | 404))
+    matches!(error, CallError::Refused(refusal) if names_no_bot(refusal))
+}
+
+/// Telegram says 401 of a token that it does not know, and a bare 404 of one that has not the shape of a token.
+fn names_no_bot(refusal: &Refusal) -> bool {
+    refusal.code == 401 || (refusal.code == 404 && refusal.description == "Not Found")
 }
 
 /// What [`crate::Receive::check`] says of a request that failed.
@@ -104,6 +107,7 @@ mod tests {
             (400, "Bad Request: MESSAGE_ID_INVALID", SendError::Gone(Gone::Message)),
             (401, "Unauthorized", SendError::Unauthorized),
             (404, "Not Found", SendError::Unauthorized),
+            (404, "Not Found: method not found", SendError::Refused("Not Found: method not found".into())),
             (400, "Bad Request: message is too long", SendError::Refused("Bad Request: message is too long".into())),
             (429, "Too Many Requests", SendError::RateLimited { retry_after: FLOOD_WAIT, scope: Scope::Conversation }),
         ] {

@@ -47,7 +47,6 @@ impl<'a> Marked<'a> {
 
 fn given<'a>(text: &'a str, entities: &'a [MessageEntity]) -> Vec<Mark<'a>> {
     let marks = entities.iter().filter_map(|entity| {
-        // A plain link costs nothing to leave out early: most entities are bold words and the like.
         let kind = match &entity.kind {
             MessageEntityKind::BotCommand => MarkKind::Command,
             MessageEntityKind::Mention => MarkKind::Name(""),
@@ -55,13 +54,17 @@ fn given<'a>(text: &'a str, entities: &'a [MessageEntity]) -> Vec<Mark<'a>> {
             _ => return None,
         };
         let range = bytes(text, entity.offset, entity.length)?;
+        let part = &text[range.clone()];
         let kind = match kind {
-            MarkKind::Name(_) => MarkKind::Name(text[range.clone()].strip_prefix('@')?),
+            MarkKind::Name(_) => MarkKind::Name(part.strip_prefix('@')?),
+            MarkKind::Command if !part.starts_with('/') => return None,
             kind => kind,
         };
         Some(Mark { range, kind })
     });
-    marks.collect()
+    let mut marks: Vec<Mark<'_>> = marks.collect();
+    marks.sort_by_key(|mark| mark.range.start);
+    marks
 }
 
 /// The bytes that a range of UTF-16 units covers; `None` where it does not lie in the text.
@@ -139,6 +142,13 @@ mod tests {
         for text in ["/usr/bin", "/", "/ä", " /x", "/x@"] {
             assert_eq!(names(text).0, None, "{text}");
         }
+    }
+
+    #[test]
+    fn a_mark_on_what_it_cannot_be_is_no_mark() {
+        let entity = |kind| MessageEntity::new(kind, 0, 1);
+        let entities = [entity(MessageEntityKind::BotCommand), entity(MessageEntityKind::Mention)];
+        assert!(Marked::new("ꟓ", &entities).marks.is_empty());
     }
 
     proptest! {

@@ -57,6 +57,8 @@ const PRIVATE: Rate = Rate { burst: 1, every: Duration::from_secs(1) };
 const GROUP: Rate = Rate { burst: 4, every: Duration::from_millis(3750) };
 /// How often a draft is shown anew in a group, where drafts and messages share twenty a minute.
 const GROUP_DRAFT_INTERVAL: Duration = Duration::from_secs(4);
+/// The shortest patience of a poll: Telegram counts in seconds, and none would be asking without end.
+const POLL_TIMEOUT_MIN: Duration = Duration::from_secs(1);
 /// How often one delivery may be tried in a simpler form.
 const FORMS_MAX: usize = 4;
 
@@ -72,7 +74,7 @@ pub struct Settings {
     pub hearing: Hearing,
     /// The commands to show.
     pub menu: Menu,
-    /// How long Telegram holds a poll open when nothing happens, in whole seconds, at most 50.
+    /// How long Telegram holds a poll open when nothing happens, in whole seconds, from 1 to 50.
     pub poll_timeout: Duration,
 }
 
@@ -131,7 +133,7 @@ impl Telegram {
             api: Api::new(&settings.token, settings.api_url.as_deref())?,
             hearing: settings.hearing,
             menu: settings.menu,
-            poll_timeout: settings.poll_timeout.min(Settings::POLL_TIMEOUT),
+            poll_timeout: settings.poll_timeout.clamp(POLL_TIMEOUT_MIN, Settings::POLL_TIMEOUT),
             pace: Pace::new(OVERALL, rate_of),
             names: names::Names::default(),
         })

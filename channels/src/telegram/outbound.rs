@@ -73,7 +73,15 @@ pub(super) fn request(out: &Outbound) -> Result<Request, SendError> {
         return Err(SendError::Refused(format!("{files} files do not fit in one message like this")));
     }
     let reply_to = out.reply_to.as_deref().and_then(|id| id.parse().ok()).map(MessageId);
-    Ok(Request { target, act, piece, html: true, reply_to })
+    let html = !notifies(&piece.text);
+    Ok(Request { target, act, piece, html, reply_to })
+}
+
+/// Whether a text carries a link into Telegram itself. One to a user is a mention that rings their phone, which no
+/// answer of ours may do, whoever made it write that.
+fn notifies(html: &str) -> bool {
+    let html = html.to_ascii_lowercase();
+    ["\"tg:", "'tg:", "=tg:"].iter().any(|link| html.contains(link))
 }
 
 /// A simpler request that says the same, after Telegram has refused this one for its form. `None` where there is
@@ -311,6 +319,16 @@ mod tests {
         let caption = instead(&edit, &refusal("Bad Request: there is no text in the message to edit")).unwrap();
         assert_eq!(json(&caption)["caption"], "<b>x</b>");
         assert_eq!(instead(&first, &Refusal { code: 403, ..markup }), None);
+    }
+
+    #[test]
+    fn a_link_to_a_user_costs_the_text_its_markup() {
+        for link in ["\"tg://user?id=5\"", "'TG://user?id=5'", "tg://user?id=5"] {
+            let text = format!("<a href={link}>x</a>");
+            let piece = Piece { text, plain: "x".to_owned(), ..Piece::default() };
+            let sent = json(&request(&out(Action::Send(piece))).unwrap());
+            assert_eq!((&sent["text"], sent.get("parse_mode")), (&json!("x"), None), "{link}");
+        }
     }
 
     #[test]

@@ -27,6 +27,8 @@ const LONGEST_WAIT: Duration = Duration::from_secs(10);
 /// The same while another process polls: whoever asks too often only takes turns with it.
 const FIRST_CONFLICT_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_CONFLICT_WAIT: Duration = Duration::from_secs(30);
+/// The wait after an empty answer, for a server that does not hold polls open.
+const EMPTY_WAIT: Duration = Duration::from_millis(20);
 
 /// What is wrong with the connection, if anything. Each is reported once, when it begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,10 +94,12 @@ pub(super) async fn run(
             Ok(updates) => poll.take(updates).await?,
             Err(error) => poll.failed(error)?,
         };
-        tokio::select! {
-            biased;
-            _ = stop.cancelled() => return Ok(()),
-            _ = tokio::time::sleep(wait) => {}
+        if wait > Duration::ZERO {
+            tokio::select! {
+                biased;
+                _ = stop.cancelled() => return Ok(()),
+                _ = tokio::time::sleep(wait) => {}
+            }
         }
     }
 }
@@ -188,7 +192,7 @@ impl Poll<'_> {
         }
         if updates.is_empty() {
             self.wait = FIRST_WAIT;
-            return Ok(Duration::ZERO);
+            return Ok(EMPTY_WAIT);
         }
         let batch = self.read(&updates);
         for what in batch.unreadable {

@@ -33,6 +33,10 @@ const USED: [&str; 23] = [
     "voice",
 ];
 
+/// The deepest update that is given to teloxide, whose reader takes a large piece of stack for each level. A message
+/// with buttons, in reply to another, under a click, is nine deep.
+const DEPTH_MAX: usize = 10;
+
 /// What became of an update.
 #[derive(Debug)]
 pub(super) struct Arrived {
@@ -49,12 +53,35 @@ pub(super) fn read(raw: &RawValue) -> Arrived {
         update_id: i32,
     }
     let id = serde_json::from_str::<Number>(raw.get()).ok().map(|number| number.update_id).filter(|id| *id >= 0);
-    let whole = serde_json::from_str::<Update>(raw.get()).ok().filter(is_readable);
-    let update = match whole {
-        Some(update) => Ok(update),
-        None => reduced(raw).ok_or_else(|| type_of(raw)),
-    };
+    let update = whole(raw.get()).or_else(|| reduced(raw)).ok_or_else(|| type_of(raw));
     Arrived { id, update }
+}
+
+/// Reads an update as it stands.
+fn whole(text: &str) -> Option<Update> {
+    if depth(text) > DEPTH_MAX {
+        return None;
+    }
+    serde_json::from_str::<Update>(text).ok().filter(is_readable)
+}
+
+/// How deep brackets of both kinds lie in each other.
+fn depth(json: &str) -> usize {
+    let (mut depth, mut deepest, mut in_string, mut escaped) = (0_usize, 0, false, false);
+    for byte in json.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = in_string,
+            b'"' => in_string = !in_string,
+            b'{' | b'[' if !in_string => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b'}' | b']' if !in_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
 }
 
 /// Whether teloxide made something of it. It makes an error of an update that it cannot read, and an empty message
@@ -83,8 +110,7 @@ fn reduced(raw: &RawValue) -> Option<Update> {
         reduce(message, 1);
     }
     // `Update` is read from its text, as its reader wants the keys in their order.
-    let text = serde_json::to_string(&update).ok()?;
-    serde_json::from_str::<Update>(&text).ok().filter(is_readable)
+    whole(&serde_json::to_string(&update).ok()?)
 }
 
 fn reduce(message: &mut Value, replies: usize) {
@@ -127,7 +153,10 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
+    use super::super::inbound::{Me, Reader};
+    use super::super::names::Names;
     use super::*;
+    use crate::{Answering, Content, Hearing, Inbound};
 
     fn arrived(update: Value) -> Arrived {
         read(&RawValue::from_string(update.to_string()).unwrap())
@@ -172,6 +201,14 @@ mod tests {
         assert_eq!(arrived(json!({"update_id": -1})).id, None);
     }
 
+    /// Goes the rest of the way, for a bot that hears everything.
+    fn events(arrived: &Arrived) -> Option<Inbound> {
+        let me = Me { id: 1, first_name: "B".into(), username: "some_bot".into(), can_read_all_group_messages: true };
+        let hearing = Hearing { default: Answering::Always, ..Hearing::default() };
+        let reader = Reader { me: &me, hearing: &hearing, names: &Names::default(), now_ms: 0 };
+        reader.read(arrived.update.as_ref().ok()?)
+    }
+
     fn any_json() -> impl Strategy<Value = Value> {
         let leaf = prop_oneof![
             Just(Value::Null),
@@ -204,6 +241,27 @@ mod tests {
         })
     }
 
+    #[test]
+    fn brackets_in_strings_are_not_depth() {
+        for (json, expected) in [("1", 0), ("[]", 1), (r#"{"a":["]",{"b":"\\"}]}"#, 3), (r#"["\"[[["]"#, 1)] {
+            assert_eq!(depth(json), expected, "{json}");
+        }
+    }
+
+    #[test]
+    fn an_update_of_any_depth_is_read_or_named() {
+        for depth in [1, 5, DEPTH_MAX - 2, DEPTH_MAX, 60, 120, 5_000] {
+            let text = |open: &str, close: &str| format!("{}1{}", open.repeat(depth), close.repeat(depth));
+            let message = text_message(json!({}))["message"].to_string();
+            let opened = message.trim_end_matches('}');
+            let reply = format!("{opened},\"reply_to_message\":");
+            for content in [text("[", "]"), text("{\"reply_to_message\":", "}"), text(&reply, "}")] {
+                let raw = RawValue::from_string(format!("{{\"update_id\":5,\"message\":{content}}}"));
+                assert_eq!(raw.ok().and_then(|raw| read(&raw).id), Some(5), "{depth}");
+            }
+        }
+    }
+
     proptest! {
         #[test]
         fn no_json_makes_the_reader_panic(
@@ -213,6 +271,27 @@ mod tests {
         ) {
             let read = arrived(json!({"update_id": id, kind: content}));
             prop_assert_eq!(read.id.map(i64::from), Some(id).filter(|id| (0..=i64::from(i32::MAX)).contains(id)));
+            events(&read);
+        }
+
+        #[test]
+        fn any_text_with_any_marks_arrives_but_for_the_mention_at_its_start(
+            text in "(@some_bot |/x@some_bot )?\\PC{1,20}",
+            marks in prop::collection::vec(
+                (prop::sample::select(vec!["mention", "bot_command", "text_mention", "bold"]), 0_usize..25, 0_usize..25),
+                0..4,
+            ),
+        ) {
+            let user = json!({"id": 9, "is_bot": false, "first_name": "U"});
+            let mark = |(kind, offset, length)| json!({"type": kind, "offset": offset, "length": length, "user": user});
+            let entities: Vec<Value> = marks.into_iter().map(mark).collect();
+            let read = arrived(text_message(json!({"text": text, "entities": entities})));
+            match events(&read).map(|event| event.content) {
+                Some(Content::Text(heard)) => prop_assert!(text.ends_with(&heard.text)),
+                Some(Content::Command { name, .. }) => prop_assert!(text.to_lowercase().contains(&name)),
+                // A command to another bot.
+                other => prop_assert!(other.is_none() && text.contains('@'), "{:?}", other),
+            }
         }
 
         #[test]
@@ -222,6 +301,7 @@ mod tests {
         ) {
             let read = arrived(text_message(json!({field: garbage})));
             prop_assert_eq!(read.id, Some(5));
+            events(&read);
             if let Err(what) = read.update {
                 prop_assert_eq!(what, "an update of type `message` that does not have its shape");
             }

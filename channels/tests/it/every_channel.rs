@@ -4,8 +4,10 @@
 //! |---|---|
 //! | `peer` | the far side of an adapter, as people there see it: what a platform's test double must offer |
 //! | `promises` | the list |
-//! | `telegram`, … | the peers |
+//! | `discord`, `telegram`, `memory` | the peers |
 
-pub mod peer;
+mod discord;
+mod memory;
+mod peer;
 mod promises;
 mod telegram;

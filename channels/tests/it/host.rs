@@ -1,7 +1,7 @@
 //! A host for adapters under test: keeps what it was given, and says when something was.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use channels::{Channel, Closed, Cursor, Inbound, Intake, Kind, ReceiveError, Report};
@@ -42,32 +42,32 @@ impl Host {
 
     /// Every event once, in the order in which they came.
     pub fn events(&self) -> Vec<Inbound> {
-        self.memory.lock().unwrap().events.clone()
+        self.memory().events.clone()
     }
 
     /// Every event as often as it came.
     pub fn deliveries(&self) -> Vec<Inbound> {
-        self.memory.lock().unwrap().deliveries.clone()
+        self.memory().deliveries.clone()
     }
 
     /// Everything that was reported.
     pub fn reports(&self) -> Vec<Report> {
-        self.memory.lock().unwrap().reports.clone()
+        self.memory().reports.clone()
     }
 
     /// The stored position of a stream.
     pub fn cursor(&self, stream: &str) -> Option<String> {
-        self.memory.lock().unwrap().cursors.get(stream).cloned()
+        self.memory().cursors.get(stream).cloned()
     }
 
     /// Refuses the next `takes` takes that carry events: nothing of them is kept.
     pub fn refuse(&self, takes: usize) {
-        self.memory.lock().unwrap().refusals = takes;
+        self.memory().refusals = takes;
     }
 
     /// How many takes were refused so far.
     pub fn refused(&self) -> usize {
-        self.memory.lock().unwrap().refused
+        self.memory().refused
     }
 
     /// Waits until `look` finds something in this host. Panics with `what` and all that came if it never does.
@@ -94,6 +94,10 @@ impl Host {
         self.wait(what, |host| host.reports().into_iter().find(|report| is(report))).await
     }
 
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        self.memory.lock().expect("nothing panics while it holds this")
+    }
+
     fn rings(&self) {
         self.changed.send_modify(|count| *count += 1);
     }
@@ -103,7 +107,7 @@ impl Intake for Host {
     fn take<'a>(&'a self, events: Vec<Inbound>, cursor: Option<Cursor>) -> BoxFuture<'a, Result<(), Closed>> {
         Box::pin(async move {
             let outcome = {
-                let mut memory = self.memory.lock().unwrap();
+                let mut memory = self.memory();
                 if memory.refusals > 0 && !events.is_empty() {
                     memory.refusals -= 1;
                     memory.refused += 1;
@@ -130,7 +134,7 @@ impl Intake for Host {
 
     fn cursors(&self, kind: Kind) -> BoxFuture<'_, Result<Vec<Cursor>, Closed>> {
         Box::pin(async move {
-            let memory = self.memory.lock().unwrap();
+            let memory = self.memory();
             let of_kind = |stream: &&String| stream.starts_with(&format!("{kind}/"));
             let cursors = memory.cursors.keys().filter(of_kind);
             Ok(cursors.map(|stream| Cursor { stream: stream.clone(), value: memory.cursors[stream].clone() }).collect())
@@ -138,7 +142,7 @@ impl Intake for Host {
     }
 
     fn report(&self, _kind: Kind, report: Report) {
-        self.memory.lock().unwrap().reports.push(report);
+        self.memory().reports.push(report);
         self.rings();
     }
 }

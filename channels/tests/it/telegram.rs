@@ -6,6 +6,7 @@
 //! | `receiving` | polling, offsets, faults, a second poller, the menu |
 //! | `reading` | recorded updates and what becomes of them |
 //! | `delivering` | sends, edits, files, refusals, pacing |
+//! | `server` | the loopback server itself |
 //! | `published_api` | every request against the published description of the Bot API |
 
 mod bot;
@@ -13,3 +14,4 @@ mod delivering;
 mod published_api;
 mod reading;
 mod receiving;
+mod server;

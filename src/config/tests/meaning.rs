@@ -237,6 +237,26 @@ fn providers_yaml_makes_profiles() {
 }
 
 #[test]
+fn a_small_model_needs_no_settings_of_its_own() {
+    let text =
+        "profiles: {a: {api_key: x, context_window: 8000, api_url: 'http://127.0.0.1:1/openai?api-version=2'}}\n";
+    let config = file("providers.yaml", text).config();
+    let profile = &config.models.profiles[0];
+    assert_eq!(
+        (profile.output_tokens_max, profile.api_url.as_str()),
+        (4_000, "http://127.0.0.1:1/openai?api-version=2")
+    );
+    let session = &config.settings.session;
+    assert_eq!([8_000, 80_000, 800_000].map(|window| session.reserve_tokens(window)), [2_000, 20_000, 20_000]);
+}
+
+#[test]
+fn the_built_in_model_can_be_named() {
+    let written = Written::nothing().variable("ANTHROPIC_API_KEY", "a").variable("HIVE_MODEL", "offline");
+    assert_eq!(written.config().models.main, offline::reference());
+}
+
+#[test]
 fn the_model_that_answers_is_found_in_order() {
     let profiles =
         "profiles: {a: {api_key: x, model: ma}, default: {api_key: x, model: md}, b: {api_key: x, model: mb}}\n";

@@ -9,6 +9,10 @@ use crate::sendable::sendable;
 /// The fields of a message in which servers give a model's thinking and want it back.
 pub(super) const THINKING_FIELDS: [&str; 2] = ["reasoning_content", "reasoning_details"];
 
+/// Words with which servers say that they do not know a field.
+const UNKNOWN_FIELD: [&str; 8] =
+    ["unsupported", "not supported", "unknown", "unrecognized", "unexpected", "not permitted", "not allowed", "extra"];
+
 /// What a server is known to take. Compatible servers differ in two fields, and say so when asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Dialect {
@@ -29,6 +33,11 @@ impl Dialect {
     /// What to try instead, after a server refused a request as invalid with this text. `None` where it was
     /// something else.
     pub(crate) fn corrected(self, refusal: &str) -> Option<Self> {
+        // A field may also be named because of its value ("max_tokens is too large").
+        let lower = refusal.to_ascii_lowercase();
+        if UNKNOWN_FIELD.iter().all(|word| !lower.contains(word)) {
+            return None;
+        }
         if refusal.contains("stream_options") && self.usage {
             return Some(Dialect { usage: false, ..self });
         }
@@ -227,7 +236,10 @@ mod tests {
                 Message::user("hi"),
                 Message { role: Role::Assistant, content: vec![thought.clone(), Block::Text("hello".into())] },
                 Message { role: Role::User, content: vec![Block::Text("a".into()), Block::Text("b".into())] },
-                Message { role: Role::Assistant, content: vec![thought, call("1", "{\"path\":\"x\"}"), call("2", "[")] },
+                Message {
+                    role: Role::Assistant,
+                    content: vec![thought, call("1", "{\"path\":\"x\"}"), call("2", "[")],
+                },
                 Message {
                     role: Role::User,
                     content: vec![Block::ToolResult { id: "1".into(), content: "text".into(), is_error: false }],
@@ -261,6 +273,11 @@ mod tests {
         assert_eq!(older.corrected(refusal), Some(newer));
         assert_eq!(newer.corrected("unknown field `max_completion_tokens`"), Some(older));
         assert_eq!(older.corrected("max_tokens is too large"), None);
+        assert_eq!(newer.corrected("max_completion_tokens is too large: 99999"), None);
+        assert_eq!(
+            older.corrected("Extra inputs are not permitted (body.stream_options)").map(|d| d.usage),
+            Some(false)
+        );
         let without = older.corrected("Unrecognized request argument supplied: stream_options");
         assert_eq!(without, Some(Dialect { usage: false, ..older }));
         assert_eq!(without.and_then(|dialect| dialect.corrected("stream_options")), None);

@@ -104,39 +104,39 @@ enum NewClue {
     Unknown,
 }
 
-pub(crate) const CLUES: usize = Clue::Onward as usize + 1;
-pub(crate) const NEW_CLUES: usize = NewClue::Unknown as usize + 1;
+const CLUES: usize = Clue::Onward as usize + 1;
+const NEW_CLUES: usize = NewClue::Unknown as usize + 1;
 
 /// Fitted like the weights of the line by line form (`weights.rs`) and on the same logs, with the marked topics as
 /// candidates: the first line as the name, the last four as last words, what lies between as the summary.
 #[rustfmt::skip]
 const WEIGHTS: [(Clue, f64); CLUES] = [
-    (Clue::Rank,             0.0),
-    (Clue::Gap,              0.0),
-    (Clue::NameWords,        0.0),
-    (Clue::SummaryWords,     0.0),
-    (Clue::LastWords,        0.0),
-    (Clue::SenderLast,       0.0),
-    (Clue::SenderIn,         0.0),
-    (Clue::SenderElsewhere,  0.0),
-    (Clue::CallsOne,         0.0),
-    (Clue::CallsElsewhere,   0.0),
-    (Clue::WasCalled,        0.0),
-    (Clue::Reacts,           0.0),
-    (Clue::Onward,           0.0),
+    (Clue::Rank,              -1.28),
+    (Clue::Gap,               -1.02),
+    (Clue::NameWords,          2.46),
+    (Clue::SummaryWords,       2.42),
+    (Clue::LastWords,          4.65),
+    (Clue::SenderLast,         0.61),
+    (Clue::SenderIn,           2.07),
+    (Clue::SenderElsewhere,   -0.64),
+    (Clue::CallsOne,           3.65),
+    (Clue::CallsElsewhere,    -2.39),
+    (Clue::WasCalled,          1.23),
+    (Clue::Reacts,             1.38),
+    (Clue::Onward,             0.52),
 ];
 
 /// Fitted together with [`WEIGHTS`].
 #[rustfmt::skip]
 const NEW_WEIGHTS: [(NewClue, f64); NEW_CLUES] = [
-    (NewClue::Any,         0.0),
-    (NewClue::Greeting,    0.0),
-    (NewClue::Question,    0.0),
-    (NewClue::Plea,        0.0),
-    (NewClue::Stranger,    0.0),
-    (NewClue::CallsNobody, 0.0),
-    (NewClue::Long,        0.0),
-    (NewClue::Unknown,     0.0),
+    (NewClue::Any,               -2.50),
+    (NewClue::Greeting,           2.33),
+    (NewClue::Question,           1.21),
+    (NewClue::Plea,               1.08),
+    (NewClue::Stranger,           1.77),
+    (NewClue::CallsNobody,        1.44),
+    (NewClue::Long,               0.28),
+    (NewClue::Unknown,            0.44),
 ];
 
 /// From this chance on a choice is [`Choice::Sure`].
@@ -177,10 +177,7 @@ struct Known {
     last_words: Vec<Word>,
 }
 
-pub(crate) fn clues(
-    candidates: &[Candidate<'_>],
-    message: &Message<'_>,
-) -> (Vec<[f64; CLUES]>, [f64; NEW_CLUES]) {
+fn clues(candidates: &[Candidate<'_>], message: &Message<'_>) -> (Vec<[f64; CLUES]>, [f64; NEW_CLUES]) {
     let mut people = People::default();
     let sender = people.meet(message.sender);
     for (author, _) in candidates.iter().flat_map(|candidate| candidate.last_words) {
@@ -229,8 +226,11 @@ pub(crate) fn clues(
         all.push(clues);
     }
 
-    let nobody_knows =
-        |word: &Word| !known.iter().any(|known| [&known.name, &known.summary, &known.last_words].iter().any(|list| list.binary_search(word).is_ok()));
+    let nobody_knows = |word: &Word| {
+        !known.iter().any(|known| {
+            [&known.name, &known.summary, &known.last_words].iter().any(|list| list.binary_search(word).is_ok())
+        })
+    };
     let mut new = [0.0; NEW_CLUES];
     let mut put = |clue: NewClue, value: f64| new[clue as usize] = value;
     let when = |holds: bool| f64::from(u8::from(holds));
@@ -245,12 +245,7 @@ pub(crate) fn clues(
     (all, new)
 }
 
-fn understand(
-    candidate: &Candidate<'_>,
-    people: &mut People,
-    vocabulary: &mut Vocabulary,
-    sender: Person,
-) -> Known {
+fn understand(candidate: &Candidate<'_>, people: &mut People, vocabulary: &mut Vocabulary, sender: Person) -> Known {
     let mut last_words = Vec::new();
     let mut authors = Vec::new();
     let mut calls_sender = false;

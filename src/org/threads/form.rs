@@ -14,9 +14,8 @@ const REACTIONS: [&str; 36] = [
     "haha", "hehe", "heh", "cool", "nice", "great", "right", "sure", "true", "thanks", "thx", "ty", "hmm", "hm",
     "well", "sorry", "same", "exactly", "indeed",
 ];
-const ONWARD: [&str; 14] = [
-    "and", "but", "so", "it", "its", "or", "then", "also", "that", "thats", "because", "they", "still", "which",
-];
+const ONWARD: [&str; 14] =
+    ["and", "but", "so", "it", "its", "or", "then", "also", "that", "thats", "because", "they", "still", "which"];
 const THANKS: [&str; 5] = ["thanks", "thank", "thx", "ty", "cheers"];
 const EVERYBODY: [&str; 8] = ["anyone", "anybody", "someone", "somebody", "everyone", "guys", "folks", "all"];
 

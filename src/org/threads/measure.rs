@@ -37,6 +37,9 @@ pub struct Agreement {
     pub pair_recall: f64,
 }
 
+/// Marked topic, given topic, number of lines that have both.
+type Cell = (usize, usize, usize);
+
 /// Compares. Several logs are pooled: their lines count together, their topics apart.
 ///
 /// Nothing to judge agrees completely. So do two divisions without any topic of two lines as far as exact topics and
@@ -88,7 +91,7 @@ fn harmonic(a: f64, b: f64) -> f64 {
 
 /// The number of lines in the best pairing of marked and given topics.
 fn overlap(both: &BTreeMap<(usize, usize, usize), usize>) -> usize {
-    let mut logs: BTreeMap<usize, Vec<(usize, usize, usize)>> = BTreeMap::new();
+    let mut logs: BTreeMap<usize, Vec<Cell>> = BTreeMap::new();
     for (&(log, gold, given), &count) in both {
         logs.entry(log).or_default().push((gold, given, count));
     }
@@ -96,29 +99,20 @@ fn overlap(both: &BTreeMap<(usize, usize, usize), usize>) -> usize {
 }
 
 /// Parts of a table that share no row and no column. Pairing each alone keeps the matrices small.
-fn components(cells: &[(usize, usize, usize)]) -> Vec<Vec<(usize, usize, usize)>> {
-    let mut parts: Vec<(BTreeSet<usize>, BTreeSet<usize>, Vec<(usize, usize, usize)>)> = Vec::new();
+fn components(cells: &[Cell]) -> Vec<Vec<Cell>> {
+    let mut parts: Vec<Vec<Cell>> = Vec::new();
     for &cell in cells {
-        let (mut rows, mut columns, mut members) = (BTreeSet::from([cell.0]), BTreeSet::from([cell.1]), vec![cell]);
-        let mut apart = Vec::new();
-        for part in parts {
-            if part.0.contains(&cell.0) || part.1.contains(&cell.1) {
-                rows.extend(part.0);
-                columns.extend(part.1);
-                members.extend(part.2);
-            } else {
-                apart.push(part);
-            }
-        }
-        apart.push((rows, columns, members));
+        let touches = |part: &Vec<Cell>| part.iter().any(|other| other.0 == cell.0 || other.1 == cell.1);
+        let (joined, mut apart): (Vec<_>, Vec<_>) = parts.into_iter().partition(touches);
+        apart.push(joined.into_iter().flatten().chain([cell]).collect());
         parts = apart;
     }
-    parts.into_iter().map(|part| part.2).collect()
+    parts
 }
 
 /// The largest sum of cells of which no two share a row or a column: the Hungarian method with potentials, cubic in
 /// the number of topics.
-fn best_pairing(cells: &[(usize, usize, usize)]) -> usize {
+fn best_pairing(cells: &[Cell]) -> usize {
     let rows = places(cells.iter().map(|cell| cell.0));
     let columns = places(cells.iter().map(|cell| cell.1));
     let size = rows.len().max(columns.len());
@@ -242,7 +236,7 @@ mod tests {
     }
 
     /// All pairings, tried.
-    fn best_by_trying(cells: &[(usize, usize, usize)], rows: &[usize], taken: &mut Vec<usize>) -> usize {
+    fn best_by_trying(cells: &[Cell], rows: &[usize], taken: &mut Vec<usize>) -> usize {
         let Some((&row, rest)) = rows.split_first() else { return 0 };
         let mut best = best_by_trying(cells, rest, taken);
         for &(_, column, count) in cells.iter().filter(|cell| cell.0 == row) {

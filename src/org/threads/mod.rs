@@ -11,14 +11,14 @@
 //!
 //! Everything here is pure: no clock, no chance, no files.
 
-pub(crate) mod among;
+mod among;
 mod assign;
 mod form;
 pub mod irc;
 mod measure;
 mod people;
-pub(crate) mod room;
-pub(crate) mod signs;
+mod room;
+mod signs;
 mod weights;
 mod words;
 

@@ -9,9 +9,9 @@ use super::signs::{Column, Evidence, Opening, Relation, Sign};
 use super::words::{Vocabulary, Word, shared};
 
 /// So many lines back an answer is looked for. In real channels one answer in a hundred is further away.
-pub(crate) const WINDOW: usize = 100;
+pub(super) const WINDOW: usize = 100;
 /// An author who wrote within so many lines is in the middle of something.
-pub(crate) const LATELY: usize = 12;
+pub(super) const LATELY: usize = 12;
 /// Two people count as talking with each other for so many lines.
 const TALK_LINES: usize = 60;
 /// A topic is known by the words of so many of its last lines.
@@ -22,10 +22,10 @@ const CROWD_USUAL: f64 = 5.0;
 
 /// One line as it was understood.
 #[derive(Clone, Debug)]
-pub(crate) struct Said {
-    pub(crate) id: String,
-    pub(crate) number: usize,
-    pub(crate) topic: usize,
+pub(super) struct Said {
+    pub(super) id: String,
+    pub(super) number: usize,
+    pub(super) topic: usize,
     at_ms: Option<i64>,
     author: Person,
     address: Address,
@@ -45,7 +45,7 @@ struct Topic {
 
 /// Everything that was said lately in one place.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Room {
+pub(super) struct Room {
     people: People,
     vocabulary: Vocabulary,
     window: VecDeque<Said>,
@@ -88,7 +88,7 @@ fn minutes(from: Option<i64>, to: Option<i64>) -> f64 {
 
 impl Room {
     /// Understands a line that `sender` wrote. It is not part of the room before [`Room::settle`].
-    pub(crate) fn read(&mut self, line: &Line<'_>, sender: &str) -> Said {
+    pub(super) fn read(&mut self, line: &Line<'_>, sender: &str) -> Said {
         let first_ever = self.people.find(sender).is_none();
         let author = self.people.meet(sender);
         let address = self.people.addressed(line.text, line.mentions, author);
@@ -110,17 +110,17 @@ impl Room {
     }
 
     /// Notes that `old` is called `new` from now on.
-    pub(crate) fn rename(&mut self, old: &str, new: &str) {
+    pub(super) fn rename(&mut self, old: &str, new: &str) {
         self.people.rename(old, new);
     }
 
     /// The lines that a new one may answer, newest first.
-    pub(crate) fn choices(&self) -> impl Iterator<Item = &Said> {
+    pub(super) fn choices(&self) -> impl Iterator<Item = &Said> {
         self.window.iter().rev()
     }
 
     /// What speaks for each of [`Room::choices`], in their order, and last what speaks for a new topic.
-    pub(crate) fn evidence(&self, line: &Said) -> Vec<Evidence> {
+    pub(super) fn evidence(&self, line: &Said) -> Vec<Evidence> {
         let outlook = self.outlook(line);
         let mut relations_met = Vec::new();
         let mut topics_met = Vec::new();
@@ -161,7 +161,7 @@ impl Room {
     }
 
     /// Makes `line` a part of the room: in `topic`, as the answer to line number `answers`.
-    pub(crate) fn settle(&mut self, mut line: Said, answers: Option<usize>, topic: usize) {
+    pub(super) fn settle(&mut self, mut line: Said, answers: Option<usize>, topic: usize) {
         line.topic = topic;
         if let Some(earlier) = self.window.iter_mut().find(|earlier| Some(earlier.number) == answers)
             && earlier.author != line.author

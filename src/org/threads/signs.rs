@@ -4,7 +4,7 @@
 /// "theirs" the earlier line that it may answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(usize)]
-pub(crate) enum Relation {
+pub(super) enum Relation {
     /// One author, neither speaks to anybody.
     SameOpen,
     /// One author, only the new line speaks to somebody.
@@ -40,7 +40,7 @@ pub(crate) enum Relation {
 /// What the weights of a [`Relation`] are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(usize)]
-pub(crate) enum Column {
+pub(super) enum Column {
     /// It holds.
     Holds,
     /// Times the logarithm of the number of lines between.
@@ -56,7 +56,7 @@ pub(crate) enum Column {
 /// What else speaks for or against that a line answers an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(usize)]
-pub(crate) enum Sign {
+pub(super) enum Sign {
     /// Times the logarithm of the minutes between.
     Gap,
     /// The same, if both have one author.
@@ -166,7 +166,7 @@ pub(crate) enum Sign {
 /// What speaks for or against that a line answers nothing and opens a topic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(usize)]
-pub(crate) enum Opening {
+pub(super) enum Opening {
     /// Always.
     Any,
     /// Its author has not written lately (within the window).
@@ -224,17 +224,17 @@ pub(crate) enum Opening {
 }
 
 /// Number of columns.
-pub(crate) const COLUMNS: usize = Column::Back as usize + 1;
+pub(super) const COLUMNS: usize = Column::Back as usize + 1;
 /// Number of relations.
-pub(crate) const RELATIONS: usize = Relation::OtherBoth as usize + 1;
+pub(super) const RELATIONS: usize = Relation::OtherBoth as usize + 1;
 /// Number of signs.
-pub(crate) const SIGNS: usize = Sign::TopicSize as usize + 1;
+pub(super) const SIGNS: usize = Sign::TopicSize as usize + 1;
 /// Number of signs of an opening.
-pub(crate) const OPENINGS: usize = Opening::Crowd as usize + 1;
+pub(super) const OPENINGS: usize = Opening::Crowd as usize + 1;
 
 /// What was seen of one choice: numbers, each at the place of its weight. What is absent is nought.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Evidence(pub(crate) Vec<(usize, f64)>);
+pub(super) struct Evidence(pub(super) Vec<(usize, f64)>);
 
 impl Evidence {
     pub(super) fn relation(&mut self, relation: Relation, column: Column, value: f64) {

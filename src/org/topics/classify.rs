@@ -7,6 +7,8 @@ use serde::Deserialize;
 use store::topics::{State, Topic};
 use store::{Conn, inbox};
 
+use crate::threads;
+
 /// How many topics a classifier is shown: the latest ones.
 const CANDIDATES_MAX: usize = 12;
 /// How many of the last things said in each.
@@ -61,6 +63,31 @@ fn words_of(event: &Inbound) -> Option<(String, String)> {
     match &event.content {
         Content::Text(said) => Some((event.sender.name.clone(), text::cut(&said.text, WORDS_CHARS))),
         _ => None,
+    }
+}
+
+/// The judgement without a model: from who wrote what in each topic, and when. Unsure is unsure: the latest topic
+/// gets the message.
+pub fn from_words(candidates: &[Candidate], event: &Inbound) -> Option<Judgement> {
+    let (who, what) = words_of(event)?;
+    let said: Vec<Vec<(&str, &str)>> = candidates
+        .iter()
+        .map(|candidate| candidate.last_words.iter().map(|(who, what)| (who.as_str(), what.as_str())).collect())
+        .collect();
+    let known: Vec<threads::Candidate<'_>> = candidates
+        .iter()
+        .zip(&said)
+        .map(|(candidate, last_words)| threads::Candidate {
+            name: &candidate.name,
+            summary: &candidate.summary,
+            last_words,
+            last_at_ms: candidate.last_at,
+        })
+        .collect();
+    let message = threads::Message { sender: &who, text: &what, at_ms: event.sent_at_ms };
+    match threads::chances(&known, &message).choice() {
+        threads::Choice::Sure(at) | threads::Choice::Unsure(at) => Some(Judgement::Joins(candidates.get(at)?.id)),
+        threads::Choice::New => Some(Judgement::Opens(String::new())),
     }
 }
 

@@ -14,7 +14,7 @@ use channels::{Content, ConversationId, Inbound, Place, Text};
 use store::topics::{NamedBy, State, Topic};
 use store::{Conn, inbox, outbox, topics};
 
-pub use classify::{Candidate, Judgement, candidates, parse, question};
+pub use classify::{Candidate, Judgement, candidates, from_words, parse, question};
 pub use hint::hint;
 
 /// What a topic is called before anybody has said anything in it that gives a name.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::Mutex;
 
-use base::{Clock, Tasks};
+use base::{Clock, Moment, Tasks};
 use proptest::prelude::*;
 
 use super::*;
@@ -24,15 +24,19 @@ struct Op {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Seen {
-    In(usize),
+    In(usize, Moment),
     Out(usize),
 }
 
 fn op() -> impl Strategy<Value = Op> {
     let admission = prop_oneof![3 => Just(Admission::Daily), 1 => Just(Admission::Org)];
     let gives_up = prop::option::weighted(0.2, 0_u64..30);
-    (admission, 0_u64..15, 1_u64..40, gives_up)
-        .prop_map(|(admission, asks_after, runs, gives_up)| Op { admission, asks_after, runs, gives_up })
+    (admission, 0_u64..15, 1_u64..40, gives_up).prop_map(|(admission, asks_after, runs, gives_up)| Op {
+        admission,
+        asks_after,
+        runs,
+        gives_up,
+    })
 }
 
 /// Plays a schedule; who went in and out, in order, and the gate's load at the end.
@@ -47,7 +51,7 @@ fn play(cap: u32, ops: &[Op]) -> (Vec<Seen>, Load) {
             tasks.spawn("op", async move {
                 let patience = op.gives_up.map_or(PATIENT, Duration::from_millis);
                 let Ok(pass) = gate.enter(op.admission, patience).await else { return };
-                seen.lock().unwrap().push(Seen::In(at));
+                seen.lock().unwrap().push(Seen::In(at, clock.now()));
                 clock.sleep(Duration::from_millis(op.runs)).await;
                 seen.lock().unwrap().push(Seen::Out(at));
                 drop(pass);
@@ -65,13 +69,12 @@ proptest! {
     fn the_gate_keeps_its_promises(cap in 1_u32..6, ops in prop::collection::vec(op(), 1..40)) {
         let (seen, load) = play(cap, &ops);
         let mut inside: Vec<usize> = Vec::new();
-        let mut last_in = None;
+        let mut came_in: BTreeMap<usize, Moment> = BTreeMap::new();
         for event in &seen {
             match *event {
                 Seen::Out(at) => inside.retain(|other| *other != at),
-                Seen::In(at) => {
-                    prop_assert!(last_in.is_none_or(|last| last < at), "{at} overtook {last_in:?}");
-                    last_in = Some(at);
+                Seen::In(at, now) => {
+                    came_in.insert(at, now);
                     inside.push(at);
                 }
             }
@@ -79,6 +82,8 @@ proptest! {
             prop_assert!(inside.len() <= cap as usize, "{inside:?}");
             prop_assert!(orgs == 0 || inside.len() == 1, "an org op beside others: {inside:?}");
         }
+        // They asked in the order of their numbers. Who is let in at one moment may be told in any order.
+        prop_assert!(came_in.values().is_sorted(), "somebody was overtaken: {came_in:?}");
         for (at, op) in ops.iter().enumerate() {
             prop_assert!(op.gives_up.is_some() || seen.contains(&Seen::Out(at)), "{at} was forgotten");
         }

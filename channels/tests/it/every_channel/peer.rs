@@ -62,6 +62,11 @@ pub trait Peer: Send + Sync + Sized + 'static {
     /// What the platform does wrong next.
     fn fail(&self, fault: Fault) -> impl Future<Output = ()> + Send;
 
+    /// Whether there is a connection that could be lost: [`Fault::Disconnect`].
+    fn has_connection(&self) -> bool {
+        true
+    }
+
     /// Takes the thread away, with all that is in it.
     fn delete_thread(&self) -> impl Future<Output = ()> + Send;
 }
@@ -95,8 +100,8 @@ pub struct Shown {
     pub text: String,
     /// The message it is shown as an answer to.
     pub reply_to: Option<String>,
-    /// What its buttons say, row by row.
-    pub buttons: Vec<Vec<String>>,
+    /// What its buttons say, row after row.
+    pub buttons: Vec<String>,
     /// Names and bytes of the files that hang on it.
     pub files: Vec<(String, Vec<u8>)>,
     /// How many times it was changed.

@@ -122,7 +122,7 @@ impl Peer for TelegramPeer {
             pings: shown.entities.iter().filter(|entity| entity["type"] == "text_mention").count(),
             text: shown.text,
             reply_to: shown.reply_to.map(|id| id.to_string()),
-            buttons: shown.buttons.iter().map(|row| row.iter().map(|(label, _)| label.clone()).collect()).collect(),
+            buttons: shown.buttons.iter().flatten().map(|(label, _)| label.clone()).collect(),
             files: shown.document.into_iter().collect(),
             edits: shown.edits,
             key: None,

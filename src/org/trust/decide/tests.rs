@@ -196,9 +196,8 @@ fn each_platform_has_its_own_lists_and_empty_lists_let_nobody_in() {
 #[test]
 fn a_thread_follows_the_place_it_belongs_to_unless_it_has_a_word_of_its_own() {
     use Reason::*;
-    let in_thread = |policy: &[&str], rows: &[&str]| {
-        ask_in(policy, rows, "telegram:42", "telegram:-100/7", Some("telegram:-100"))
-    };
+    let in_thread =
+        |policy: &[&str], rows: &[&str]| ask_in(policy, rows, "telegram:42", "telegram:-100/7", Some("telegram:-100"));
     assert_eq!(in_thread(&["telegram/-100 allow"], &[]), yes(ChannelOverrideAllow));
     assert_eq!(in_thread(&["telegram/-100 allow", "telegram/-100/7 deny"], &[]), stranger_by(ChannelOverrideDeny));
     assert_eq!(in_thread(&["telegram/-100 deny", "telegram/-100/7 allow"], &[]), yes(ChannelOverrideAllow));
@@ -259,15 +258,14 @@ fn an_access() -> impl Strategy<Value = Access> {
 }
 
 fn a_row() -> impl Strategy<Value = TrustRow> {
-    (a_sender(), prop::option::of(a_place()), any::<bool>(), any::<bool>(), prop::option::of(NOW - 2..NOW + 3)).prop_map(
-        |(sender, conversation, trusts, admin, expires_at_ms)| TrustRow {
+    (a_sender(), prop::option::of(a_place()), any::<bool>(), any::<bool>(), prop::option::of(NOW - 2..NOW + 3))
+        .prop_map(|(sender, conversation, trusts, admin, expires_at_ms)| TrustRow {
             sender,
             conversation,
             level: if trusts { TrustLevel::Trusted } else { TrustLevel::Denied },
             admin,
             expires_at_ms,
-        },
-    )
+        })
 }
 
 fn a_kind_policy() -> impl Strategy<Value = KindPolicy> {
@@ -279,8 +277,11 @@ fn a_kind_policy() -> impl Strategy<Value = KindPolicy> {
 fn a_policy() -> impl Strategy<Value = Policy> {
     let kinds = prop::collection::btree_map(prop::sample::select(Kind::ALL.to_vec()), a_kind_policy(), 0..4);
     let admins = prop::collection::btree_set(a_sender(), 0..2);
-    (prop::option::of(an_access()), kinds, admins)
-        .prop_map(|(default, kinds, admins)| Policy { default, kinds, admins })
+    (prop::option::of(an_access()), kinds, admins).prop_map(|(default, kinds, admins)| Policy {
+        default,
+        kinds,
+        admins,
+    })
 }
 
 /// How far a verdict lets in: an admin further than a trusted sender, a stranger no further than a denied one.

@@ -112,6 +112,9 @@ fn flat_message(world: &World, message: &Message) -> Value {
     if message.webhook {
         json["webhook_id"] = message.author.to_string().into();
     }
+    for (name, value) in &message.disfigured {
+        json[name] = value.clone();
+    }
     json
 }
 

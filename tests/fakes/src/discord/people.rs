@@ -175,6 +175,13 @@ impl Discord {
         acts::announce(&mut self.world(), "MESSAGE_UPDATE", message);
     }
 
+    /// A message is written with these fields instead of its own from now on: for what a client cannot parse.
+    pub fn disfigure(&self, message: u64, fields: &Value) {
+        if let Some(message) = self.world().messages.get_mut(&message) {
+            message.disfigured = fields.as_object().cloned().unwrap_or_default();
+        }
+    }
+
     /// A message is deleted by somebody.
     pub fn delete_message(&self, message: u64) {
         acts::remove(&mut self.world(), message);

@@ -75,6 +75,8 @@ pub(super) struct Message {
     pub thinking: bool,
     /// By a webhook and not by a user.
     pub webhook: bool,
+    /// Fields that are written instead of its own.
+    pub disfigured: serde_json::Map<String, Value>,
 }
 
 /// A slash command or a click.
@@ -216,6 +218,7 @@ impl World {
             pings: Vec::new(),
             thinking: false,
             webhook: false,
+            disfigured: serde_json::Map::new(),
         }
     }
 

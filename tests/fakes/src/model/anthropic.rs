@@ -94,7 +94,8 @@ fn deltas(part: &Part, chunks: usize) -> Vec<Value> {
         }
         Part::Thinking { text, signature } => {
             let cut = pieces(text, chunks).into_iter();
-            let mut deltas: Vec<Value> = cut.map(|text| json!({ "type": "thinking_delta", "thinking": text })).collect();
+            let mut deltas: Vec<Value> =
+                cut.map(|text| json!({ "type": "thinking_delta", "thinking": text })).collect();
             deltas.push(json!({ "type": "signature_delta", "signature": signature }));
             deltas
         }

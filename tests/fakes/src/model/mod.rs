@@ -94,6 +94,8 @@ struct Shared {
     state: Mutex<State>,
     /// How many requests came.
     count: watch::Sender<u64>,
+    /// How many streamed answers are under way.
+    streams: watch::Sender<u64>,
     /// Whether answers are held back.
     held: watch::Sender<bool>,
     stop: CancellationToken,
@@ -129,8 +131,8 @@ impl ModelServer {
         let listener = TcpListener::bind(address).await.expect("the address is free");
         let address = listener.local_addr().expect("a bound listener has an address");
         let stop = CancellationToken::new();
-        let (count, held) = (watch::Sender::new(0), watch::Sender::new(false));
-        let shared = Arc::new(Shared { state: Mutex::default(), count, held, stop: stop.clone() });
+        let (count, streams, held) = (watch::Sender::new(0), watch::Sender::new(0), watch::Sender::new(false));
+        let shared = Arc::new(Shared { state: Mutex::default(), count, streams, held, stop: stop.clone() });
         serve::spawn(listener, shared.clone());
         ModelServer { address, shared, _stop: stop.drop_guard() }
     }
@@ -199,6 +201,14 @@ impl ModelServer {
     /// How many requests came, recorded or not.
     pub fn count(&self) -> u64 {
         *self.shared.count.borrow()
+    }
+
+    /// Waits until exactly `count` streamed answers are under way, and no longer than `deadline`. An answer ends for
+    /// the server when it is sent, or when whoever asked has gone. `false` where the deadline came first.
+    pub async fn wait_streams(&self, count: u64, deadline: Duration) -> bool {
+        let mut streams = self.shared.streams.subscribe();
+        let reached = streams.wait_for(|under_way| *under_way == count);
+        tokio::time::timeout(deadline, reached).await.is_ok()
     }
 
     /// Waits until at least `count` requests have come, and no longer than `deadline`.

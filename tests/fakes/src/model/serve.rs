@@ -19,7 +19,6 @@ use super::{Asked, Recorded, Shared, Wire, anthropic, openai, strict};
 /// The largest request, in bytes: Anthropic's own limit.
 const REQUEST_SIZE_MAX_BYTES: usize = 32 << 20;
 
-#[expect(clippy::disallowed_methods, reason = "a server of its own, ended by its stop token")]
 pub(super) fn spawn(listener: TcpListener, shared: Arc<Shared>) {
     let stop = shared.stop.clone();
     let router = Router::new().fallback(answer).layer(DefaultBodyLimit::max(REQUEST_SIZE_MAX_BYTES)).with_state(shared);
@@ -257,6 +256,7 @@ fn play(
     end: End,
 ) -> BoxStream<'static, Result<Bytes, io::Error>> {
     let stop = shared.stop.clone();
+    let under_way = UnderWay::begin(shared);
     let paced = stream::iter(events).then(move |event| async move {
         wait(pace).await;
         Ok(Bytes::from(event))
@@ -268,13 +268,35 @@ fn play(
                 stop.cancelled().await;
                 None
             }
-            End::Break => Some(Err(io::Error::from(io::ErrorKind::ConnectionReset))),
+            End::Break => {
+                // What was said before is on its way, or the break would take it along.
+                wait(Duration::from_millis(2)).await;
+                Some(Err(io::Error::from(io::ErrorKind::ConnectionReset)))
+            }
         }
     });
-    paced.chain(last.filter_map(std::future::ready)).boxed()
+    let whole = paced.chain(last.filter_map(std::future::ready));
+    whole.inspect(move |_| under_way.stays()).boxed()
 }
 
-#[expect(clippy::disallowed_methods, reason = "a slow provider is slow in real time")]
+/// Counts a streamed answer for as long as it lives.
+struct UnderWay(Arc<Shared>);
+
+impl UnderWay {
+    fn begin(shared: Arc<Shared>) -> Self {
+        shared.streams.send_modify(|count| *count += 1);
+        UnderWay(shared)
+    }
+    /// Being asked anything keeps it where it is: in the stream.
+    fn stays(&self) {}
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.0.streams.send_modify(|count| *count -= 1);
+    }
+}
+
 async fn wait(pace: Duration) {
     if !pace.is_zero() {
         tokio::time::sleep(pace).await;

@@ -1,0 +1,221 @@
+//! The composition root: builds everything once, starts the loops, and stops them in reverse order.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use base::{Clock, Scrub, Stop, Tasks};
+use channels::render::RenderLimits;
+use channels::{Channel, Intake};
+use llm::{Model, Models};
+use org::topics::Rules;
+use org::trust::Policy;
+use store::{Db, settings};
+
+use crate::classifier::Classifier;
+use crate::commands::{Commands, Facts};
+use crate::config::Settings;
+use crate::loops::worker::Running;
+use crate::loops::{inbound, outbound, recovery, upkeep, worker};
+use crate::session::{Fixed, Ledger, Limits, Office, Sessions};
+use crate::voices::Voices;
+
+/// What a hive is made of. The product makes it from its configuration ([`crate::cli::run`]), tests from doubles.
+pub struct Parts {
+    /// The rows.
+    pub db: Db,
+    /// The time.
+    pub clock: Clock,
+    /// The platforms.
+    pub channels: Vec<Arc<dyn Channel>>,
+    /// The models.
+    pub minds: Minds,
+    /// How the hive behaves.
+    pub settings: Settings,
+    /// Who may speak.
+    pub policy: Policy,
+    /// Where things are, and what must not be shown.
+    pub house: House,
+}
+
+/// The models of a hive.
+pub struct Minds {
+    /// What the main agent asks.
+    pub main: Arc<dyn Model>,
+    /// The longest answer that is asked of it, in tokens.
+    pub output_tokens_max: u32,
+    /// What sorts messages into topics; `None`: their words do.
+    pub classifier: Option<Arc<dyn Model>>,
+    /// All models, with their prices.
+    pub all: Arc<Models>,
+}
+
+/// Where things are.
+pub struct House {
+    /// What the user writes.
+    pub data_dir: PathBuf,
+    /// What the hive writes.
+    pub run_dir: PathBuf,
+    /// Takes secrets out of what is shown.
+    pub scrub: Scrub,
+}
+
+/// A hive that runs.
+pub struct Hive {
+    receiving: Tasks,
+    placing: Tasks,
+    working: Tasks,
+    turns: Tasks,
+    sending: Tasks,
+    door: Arc<inbound::Door>,
+    rest: Rest,
+}
+
+struct Rest {
+    running: Running,
+    stop_grace: Duration,
+    /// Cancelled when no platform is left to listen to.
+    deaf: Stop,
+}
+
+/// How long a loop may take to end that has nothing long to do.
+const LOOP_END: Duration = Duration::from_secs(10);
+
+impl Hive {
+    /// Recovers what the last process left, then starts every loop.
+    ///
+    /// # Errors
+    /// Where a part cannot be made, or the rows cannot be read.
+    pub async fn start(parts: Parts) -> Result<Hive> {
+        let Parts { db, clock, channels, minds, settings, policy, house } = parts;
+        let render = RenderLimits { file_over_chars: usize::try_from(settings.replies.file_over_chars)? };
+        recovery::run(&db, clock, render).await?;
+        let now = clock.now();
+        let instance = db.tx("name this database", async |conn| settings::instance(conn, now).await).await?;
+        let voices = Voices::new(&instance, channels);
+        let policy = Arc::new(policy);
+        let rules = Rules { active_max: u32::try_from(settings.topics.active_max)? };
+        let teams = house.run_dir.join("teams");
+        let executor = crate::toolkit::executor(&db, clock, &teams, &policy, &house.scrub)?;
+        let fixed = Fixed::read(&house.data_dir, crate::toolkit::definitions(&executor.catalogue))?;
+        let workspace = std::path::absolute(teams.join(base::ids::MAIN))?;
+        let ledger = Ledger { rules: settings.budgets.clone(), models: minds.all.clone() };
+        let hive = Hive {
+            receiving: Tasks::new(),
+            placing: Tasks::new(),
+            working: Tasks::new(),
+            turns: Tasks::new(),
+            sending: Tasks::new(),
+            door: Arc::new(inbound::Door { db: db.clone(), clock, policy: policy.clone(), closed: Stop::new() }),
+            rest: Rest { running: Running::default(), stop_grace: settings.stop_grace, deaf: Stop::new() },
+        };
+        let sending = outbound::Sending {
+            db: db.clone(),
+            clock,
+            voices: voices.clone(),
+            rules: settings.outbox.clone(),
+            policy: policy.clone(),
+        };
+        hive.sending.spawn("outbound", outbound::run(Arc::new(sending), hive.sending.clone()));
+        let office = Office { fixed, ledger: ledger.clone(), policy: policy.clone(), scrub: house.scrub, workspace };
+        let facts = Facts { policy, rules, started_at: now, model: minds.main.reference().to_string(), render };
+        let classifier = Classifier { db: db.clone(), clock, model: minds.classifier, ledger };
+        let limits = limits(&settings, minds.output_tokens_max, minds.main.as_ref(), render)?;
+        let sessions =
+            Sessions { db: db.clone(), clock, model: minds.main, tools: executor, voices: voices.clone(), office, limits };
+        hive.start_work(sessions);
+        hive.start_upkeep(&db, clock, &settings, render);
+        let placing = inbound::Placing {
+            db: db.clone(),
+            clock,
+            commands: Commands { db, clock, facts: Arc::new(facts) },
+            classifier,
+            rules,
+            during_turn: settings.topics.during_turn,
+        };
+        hive.placing.spawn("inbound", inbound::run(Arc::new(placing), hive.placing.clone()));
+        hive.start_receiving(&voices);
+        Ok(hive)
+    }
+
+    fn start_work(&self, sessions: Sessions) {
+        let (running, tasks, turns) = (self.rest.running.clone(), self.working.clone(), self.turns.clone());
+        self.working.spawn("worker", worker::run(Arc::new(sessions), running, tasks, turns));
+    }
+
+    fn start_upkeep(&self, db: &Db, clock: Clock, settings: &Settings, render: RenderLimits) {
+        let upkeep = upkeep::Upkeep {
+            db: db.clone(),
+            clock,
+            running: self.rest.running.clone(),
+            topics: settings.topics.clone(),
+            retention: settings.retention.clone(),
+            render,
+        };
+        self.working.spawn("upkeep", upkeep::run(Arc::new(upkeep), self.working.clone()));
+    }
+
+    fn start_receiving(&self, voices: &Voices) {
+        for channel in voices.all().cloned() {
+            let (door, stop): (Arc<dyn Intake>, _) = (self.door.clone(), self.receiving.stop_token());
+            let (receiving, deaf) = (self.receiving.clone(), self.rest.deaf.clone());
+            self.receiving.spawn("receive", async move {
+                match channel.receive(door, stop.clone()).await {
+                    Ok(()) => tracing::debug!("{} is closed", channel.kind()),
+                    Err(error) => tracing::error!("{} is not listened to: {error}", channel.kind()),
+                }
+                // This task is still counted: it is the last that listened.
+                if receiving.running() <= 1 && !stop.is_cancelled() {
+                    deaf.cancel();
+                }
+            });
+        }
+    }
+
+    /// Resolves when no platform is left to listen to.
+    pub async fn deaf(&self) {
+        self.rest.deaf.cancelled().await;
+    }
+
+    /// Stops: takes nothing in any more, lets turns end within the configured time and sends what they said; the
+    /// rest waits in the rows for the next start.
+    pub async fn stop(self) {
+        self.door.closed.cancel();
+        self.receiving.stop();
+        ended("receiving", &self.receiving, LOOP_END).await;
+        self.placing.stop();
+        ended("placing", &self.placing, LOOP_END).await;
+        self.working.stop();
+        ended("working", &self.working, LOOP_END).await;
+        if !self.turns.wait(self.rest.stop_grace).await {
+            tracing::info!("{} turns are left for the next start", self.turns.running());
+            self.rest.running.halt_all();
+            ended("turns", &self.turns, LOOP_END).await;
+        }
+        self.sending.stop();
+        ended("sending", &self.sending, LOOP_END).await;
+    }
+}
+
+async fn ended(what: &str, tasks: &Tasks, limit: Duration) {
+    if !tasks.wait(limit).await {
+        tracing::warn!("{what} did not end within {limit:?}; what it was doing is in the rows");
+    }
+}
+
+fn limits(settings: &Settings, output_tokens_max: u32, model: &dyn Model, render: RenderLimits) -> Result<Limits> {
+    let session = &settings.session;
+    Ok(Limits {
+        steps_max: i64::try_from(session.max_steps).context("session.max_steps")?,
+        turn: session.turn_timeout,
+        history_max: u32::try_from(session.history_messages_max).context("session.history_messages_max")?,
+        output_tokens_max,
+        reserve_tokens: session.reserve_tokens(model.context_window_tokens()),
+        during_turn: settings.topics.during_turn,
+        new_message_after: settings.replies.new_message_after,
+        render,
+        attachments: settings.attachments.clone(),
+    })
+}
+

@@ -1,0 +1,197 @@
+//! The command line: one file per command.
+//!
+//! Nothing here knows more than the chat commands do: both call the same functions of `org` and `store`.
+
+mod backup;
+mod chat;
+mod check;
+mod doctor;
+mod fakeconsole;
+mod eval;
+mod jsonl;
+mod logging;
+mod pair;
+mod render;
+mod run;
+mod state;
+mod tools;
+mod trust;
+
+use std::io::{BufReader, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use channels::Kind;
+use clap::{Parser, Subcommand};
+
+use crate::config::{self, Config, Environment};
+
+#[derive(Parser)]
+#[command(name = "hive", version, about = "A chat bot for Discord and Telegram with a durable hive of agents behind it.")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run the hive (the default): connect to the platforms, and answer.
+    Run,
+    /// Talk to the hive in this terminal: to the one that runs, or to one that runs as long as you talk.
+    Chat,
+    /// Print a one-time code that makes whoever sends it to the bot an admin.
+    Pair {
+        /// How long the code works.
+        #[arg(long, default_value = "15m")]
+        valid: String,
+    },
+    /// Who may talk to the hive.
+    #[command(subcommand)]
+    Trust(trust::Trust),
+    /// Topics, the latest first.
+    Topics {
+        /// One JSON object a line.
+        #[arg(long)]
+        json: bool,
+    },
+    /// What the hive is doing.
+    Status {
+        /// One JSON object.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Tokens and cost.
+    Usage {
+        /// One JSON object.
+        #[arg(long)]
+        json: bool,
+    },
+    /// The tools, with everything that is known of them.
+    Tools {
+        /// JSON.
+        #[arg(long, conflicts_with = "markdown")]
+        json: bool,
+        /// Markdown, as in docs/tools.md.
+        #[arg(long)]
+        markdown: bool,
+    },
+    /// Look for what is wrong: configuration, database, tokens, reachability.
+    Doctor {
+        /// Ask nobody on the network.
+        #[arg(long)]
+        offline: bool,
+    },
+    /// Write a checked copy of the database.
+    Backup {
+        /// The file to write; it must not exist.
+        to: PathBuf,
+    },
+    /// Show what would be sent: Markdown in, pieces out, one JSON object a line.
+    Render {
+        /// The platform.
+        #[arg(value_parser = platform)]
+        platform: Kind,
+        /// One JSON object a line, in and out. The only form there is.
+        #[arg(long, required = true)]
+        jsonl: bool,
+    },
+    /// Put a question to one of the hive's rules, one JSON object a line.
+    #[command(subcommand)]
+    Check(Check),
+    /// Score one of the hive's judgements.
+    #[command(subcommand)]
+    Eval(Eval),
+}
+
+#[derive(Subcommand)]
+enum Check {
+    /// May this sender speak here? Policy, rows and a sender in; decision and reason out.
+    Trust {
+        /// One JSON object a line, in and out. The only form there is.
+        #[arg(long, required = true)]
+        jsonl: bool,
+    },
+}
+
+#[derive(Subcommand)]
+enum Eval {
+    /// Which topic does each message of a chat log belong to?
+    Threads {
+        /// Plain `[12:18] <nick> text` lines instead of JSON.
+        #[arg(long)]
+        irc: bool,
+    },
+}
+
+fn platform(text: &str) -> Result<Kind, String> {
+    match text.parse() {
+        Ok(kind @ (Kind::Discord | Kind::Telegram)) => Ok(kind),
+        _ => Err("telegram or discord".to_owned()),
+    }
+}
+
+/// Runs the command that the arguments name. Errors are printed for a person; the exit code is 2 for a
+/// configuration that is wrong, 1 for anything else.
+pub fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    match dispatch(arguments.command.unwrap_or(Command::Run)) {
+        Ok(code) => code,
+        Err(error) => {
+            complain(&format!("hive: {error:#}"));
+            ExitCode::from(if error.is::<config::ConfigErrors>() { 2 } else { 1 })
+        }
+    }
+}
+
+fn dispatch(command: Command) -> Result<ExitCode> {
+    match command {
+        Command::Run => run::run(configuration()?),
+        Command::Chat => chat::run(configuration()?),
+        Command::Pair { valid } => pair::run(&configuration()?, &valid),
+        Command::Trust(command) => trust::run(&configuration()?, command),
+        Command::Topics { json } => state::topics(&configuration()?, json),
+        Command::Status { json } => state::status(&configuration()?, json),
+        Command::Usage { json } => state::usage(&configuration()?, json),
+        Command::Tools { json, markdown } => tools::run(json, markdown),
+        Command::Doctor { offline } => doctor::run(&Environment::from_process(dotenv().as_path()), offline),
+        Command::Backup { to } => backup::run(&configuration()?, &to),
+        Command::Render { platform, .. } => lines(|input, output| render::run(platform, input, output)),
+        Command::Check(Check::Trust { .. }) => lines(|input, output| check::trust(input, output)),
+        Command::Eval(Eval::Threads { irc }) => lines(|input, output| {
+            eval::threads(input, if irc { eval::Format::Irc } else { eval::Format::Jsonl }, output)
+        }),
+    }
+}
+
+/// Standard input in, standard output out.
+fn lines(
+    work: impl FnOnce(BufReader<std::io::StdinLock<'static>>, std::io::StdoutLock<'static>) -> Result<()>,
+) -> Result<ExitCode> {
+    work(BufReader::new(std::io::stdin().lock()), std::io::stdout().lock())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn dotenv() -> PathBuf {
+    PathBuf::from(".env")
+}
+
+fn configuration() -> Result<Config> {
+    Ok(config::load(&Environment::from_process(dotenv().as_path()))?)
+}
+
+/// A line for whoever runs the command. Results go to standard output, and nothing else does.
+fn print(text: &str) -> Result<()> {
+    let mut output = std::io::stdout().lock();
+    writeln!(output, "{text}").and_then(|()| output.flush()).context("write to standard output")
+}
+
+fn complain(text: &str) {
+    // Where even this cannot be written, there is nobody to tell.
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+/// A runtime for commands that look at rows.
+fn block_on<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().context("start the runtime")?.block_on(work)
+}

@@ -1,0 +1,282 @@
+//! The whole space of records and grants, against the rules in words.
+
+use std::borrow::Cow;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::spec::{Domain, Ops};
+use crate::testing;
+
+const NATIVE: [&str; 6] = ["read", "write_file", "think", "deploy", "report_to_parent", "delegate_to"];
+const PATTERNS: [&str; 16] = [
+    "*",
+    "**",
+    "?*",
+    "*.*",
+    "e*",
+    "eng*",
+    "eng.*",
+    "eng.deploy",
+    "*deploy",
+    "mcp_*",
+    "mcp__*",
+    "mcp__git__push",
+    "read",
+    "read_file",
+    "deploy",
+    "",
+];
+
+fn tool() -> impl Strategy<Value = Spec> {
+    let named = prop_oneof![
+        prop::sample::select(NATIVE.to_vec()).prop_map(|name| (name, Source::Native)),
+        prop::sample::select(vec!["deploy", "mine"]).prop_map(|name| (name, Source::Custom)),
+        Just(("eng.deploy", Source::Plugin)),
+        Just(("mcp__git__push", Source::Mcp)),
+        Just(("score", Source::Internal { id: Cow::Borrowed("orxa:score@1.0.0") })),
+    ];
+    let availability = prop::sample::select(vec![Availability::Main, Availability::Sub, Availability::Both]);
+    let partition = prop::sample::select(vec![Partition::Read, Partition::Write, Partition::Delegate]);
+    let effect = prop::sample::select(vec![Effect::ReadOnly, Effect::Idempotent, Effect::Once]);
+    let provenance = prop::sample::select(vec![Provenance::Anyone, Provenance::Admin]);
+    (named, availability, partition, effect, provenance, any::<bool>()).prop_map(
+        |((name, source), availability, partition, effect, provenance, default_disabled)| Spec {
+            name: Cow::Borrowed(name),
+            aliases: if name == "read" { &["read_file"] } else { &[] },
+            domain: if source.as_str() == "internal" { Domain::Internal } else { Domain::Org },
+            source,
+            availability,
+            partition,
+            effect,
+            provenance,
+            default_disabled,
+            ops: Ops::Daily,
+            ..testing::spec("x")
+        },
+    )
+}
+
+fn patterns() -> impl Strategy<Value = Vec<String>> {
+    prop::collection::vec(prop::sample::select(PATTERNS.to_vec()).prop_map(str::to_owned), 0..4)
+}
+
+fn parent() -> impl Strategy<Value = Option<ActiveSet>> {
+    let names = [&NATIVE[..], &["mine", "eng.deploy", "mcp__git__push", "score"]].concat();
+    let set = prop::collection::vec(prop::sample::select(names), 0..6);
+    prop::option::of(set.prop_map(|names| names.into_iter().collect()))
+}
+
+fn grant() -> impl Strategy<Value = Grant> {
+    let boxes = prop::collection::vec(patterns(), 0..3).prop_map(|boxes| {
+        let named = boxes.into_iter().enumerate();
+        named.map(|(at, tools)| Toolbox { name: format!("box{at}"), tools }).collect::<Vec<_>>()
+    });
+    let agent = prop::sample::select(AgentKind::ALL.to_vec());
+    (agent, patterns(), prop::option::of(boxes), patterns(), parent(), any::<bool>()).prop_map(
+        |(agent, allowed_tools, toolboxes, direct, parent, admin)| Grant {
+            agent,
+            allowed_tools,
+            toolboxes,
+            direct,
+            parent,
+            admin,
+        },
+    )
+}
+
+/// Whether the floor holds the tool.
+fn on_floor(tool: &Spec, grant: &Grant) -> bool {
+    let available = match tool.availability {
+        Availability::Main => grant.agent == AgentKind::Main,
+        Availability::Sub => grant.agent != AgentKind::Main,
+        Availability::Both => true,
+    };
+    available && tool.source == Source::Native && grant.agent.floor().any(|name| tool.names().any(|own| own == name))
+}
+
+/// Every list that could have granted something.
+fn lists(grant: &Grant) -> impl Iterator<Item = &String> {
+    let boxes = grant.toolboxes.iter().flatten().flat_map(|toolbox| &toolbox.tools);
+    grant.allowed_tools.iter().chain(&grant.direct).chain(boxes)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4_000))]
+
+    #[test]
+    fn nobody_gets_more_than_the_rules_give(tool in tool(), grant in grant()) {
+        let verdict = decide(&tool, &grant);
+        let shown = shown(&tool, &grant);
+        let floor = on_floor(&tool, &grant);
+        prop_assert!(!verdict.allowed || shown.allowed, "called but never shown");
+        let by_admin = decide(&tool, &Grant { admin: true, ..grant.clone() });
+        prop_assert_eq!(&by_admin, &shown, "an admin's turn is refused nothing that is shown");
+        if floor {
+            prop_assert_eq!(&shown.reason, &Reason::Floor(grant.agent));
+        }
+        if !verdict.allowed {
+            return Ok(());
+        }
+        prop_assert!(tool.provenance == Provenance::Anyone || grant.admin);
+        prop_assert!(!matches!(tool.source, Source::Internal { .. }));
+        prop_assert!(floor || !grant.allowed_tools.is_empty(), "deny by default");
+        if grant.agent == AgentKind::Scout {
+            prop_assert!(floor || tool.effect == Effect::ReadOnly, "a scout writes");
+            prop_assert!(floor || tool.partition != Partition::Delegate, "a scout delegates");
+        }
+        if let (Some(parent), false) = (&grant.parent, floor) {
+            prop_assert!(parent.contains(&tool.name), "a child has what its parent lacks");
+        }
+        let explicit = lists(&grant).any(|pattern| tool.names().any(|name| name == pattern));
+        if tool.default_disabled {
+            prop_assert!(floor || explicit, "a wildcard granted what is disabled by default");
+        }
+        let spelled = |start: &str| lists(&grant).any(|pattern| pattern.starts_with(start));
+        match tool.source {
+            Source::Plugin => prop_assert!(spelled("eng.")),
+            Source::Mcp => prop_assert!(spelled("mcp__")),
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn a_reason_names_what_is_really_there(tool in tool(), grant in grant()) {
+        let verdict = shown(&tool, &grant);
+        let has = |patterns: &[String], pattern: &String| {
+            patterns.contains(pattern) && tool.names().any(|name| glob::matches(pattern, name))
+        };
+        match &verdict.reason {
+            Reason::AllowedTools { pattern } => {
+                prop_assert!(has(&grant.allowed_tools, pattern) && grant.toolboxes.is_none());
+            }
+            Reason::Toolbox { toolbox, pattern, allowed_by } => {
+                let boxes = grant.toolboxes.as_deref().unwrap_or(&[]);
+                prop_assert!(boxes.iter().any(|each| each.name == *toolbox && has(&each.tools, pattern)));
+                prop_assert!(has(&grant.allowed_tools, allowed_by));
+            }
+            Reason::Direct { pattern, allowed_by } => {
+                prop_assert!(has(&grant.direct, pattern) && has(&grant.allowed_tools, allowed_by));
+            }
+            Reason::TooVague { pattern, .. } => {
+                prop_assert!(!verdict.allowed && lists(&grant).any(|other| other == pattern));
+            }
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn one_more_pattern_never_takes_a_tool_away(tool in tool(), grant in grant(), pattern in patterns()) {
+        let before = decide(&tool, &grant).allowed;
+        let mut more = grant.clone();
+        more.allowed_tools.extend(pattern.clone());
+        prop_assert!(!before || decide(&tool, &more).allowed);
+        let mut more = grant.clone();
+        more.direct.extend(pattern.clone());
+        prop_assert!(!before || decide(&tool, &more).allowed);
+        let mut more = grant.clone();
+        if let Some(boxes) = &mut more.toolboxes {
+            boxes.push(Toolbox { name: "another".into(), tools: pattern });
+        }
+        prop_assert!(!before || decide(&tool, &more).allowed);
+    }
+}
+
+#[test]
+fn every_rule_says_what_it_is() {
+    let main = Grant::main(true);
+    let deploy = testing::writes("deploy");
+    let plugin = Spec { name: Cow::Borrowed("eng.deploy"), source: Source::Plugin, ..deploy.clone() };
+    let remote = Spec { name: Cow::Borrowed("mcp__git__push"), source: Source::Mcp, ..deploy.clone() };
+    let rare = Spec { default_disabled: true, ..deploy.clone() };
+    let delegates = Spec { partition: Partition::Delegate, effect: Effect::ReadOnly, ..deploy.clone() };
+    let only = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let ops = Toolbox { name: "ops".into(), tools: only(&["dep*"]) };
+    let scout = Grant { agent: AgentKind::Scout, ..main.clone() };
+    let cases = [
+        (&testing::spec("read_file"), Grant { allowed_tools: vec![], ..main.clone() }, true, "every main agent has it"),
+        (&deploy, main.clone(), true, "`*` in allowed_tools grants it"),
+        (&deploy, Grant { allowed_tools: only(&["rea*"]), ..main.clone() }, false, "nothing in allowed_tools names it"),
+        (
+            &deploy,
+            Grant { toolboxes: Some(vec![ops]), ..main.clone() },
+            true,
+            "`dep*` of the toolbox `ops` grants it, and allowed_tools has `*`",
+        ),
+        (
+            &deploy,
+            Grant { toolboxes: Some(vec![]), direct: only(&["deploy"]), ..main.clone() },
+            true,
+            "the direct grant `deploy` has it, and allowed_tools has `*`",
+        ),
+        (
+            &deploy,
+            Grant { toolboxes: Some(vec![]), ..main.clone() },
+            false,
+            "none of the agent's toolboxes or direct grants names it",
+        ),
+        (
+            &deploy,
+            Grant { parent: Some(ActiveSet::default()), ..main.clone() },
+            false,
+            "the parent may not use it either",
+        ),
+        (&deploy, scout.clone(), false, "a scout only reads, and it does more"),
+        (&delegates, scout, false, "a scout gives no work to others"),
+        (
+            &plugin,
+            main.clone(),
+            false,
+            "`*` in an allow-list matches it and does not grant it: a plugin tool is granted by a pattern that spells \
+             out `team.`",
+        ),
+        (
+            &plugin,
+            Grant { allowed_tools: only(&["eng.*"]), ..main.clone() },
+            true,
+            "`eng.*` in allowed_tools grants it",
+        ),
+        (
+            &remote,
+            Grant { allowed_tools: only(&["m*"]), ..main.clone() },
+            false,
+            "`m*` in an allow-list matches it and does not grant it: a tool of another server is granted by a pattern \
+             that spells out `mcp__`",
+        ),
+        (
+            &rare,
+            Grant { allowed_tools: only(&["deplo?"]), ..main.clone() },
+            false,
+            "`deplo?` in an allow-list matches it and does not grant it: it is disabled by default, and only its own \
+             name grants it",
+        ),
+        (
+            &rare,
+            Grant { allowed_tools: only(&["*", "deploy"]), ..main.clone() },
+            true,
+            "`deploy` in allowed_tools grants it",
+        ),
+        (
+            &Spec { availability: Availability::Sub, ..deploy.clone() },
+            main.clone(),
+            false,
+            "it is for sub agents, and this is a main agent",
+        ),
+        (
+            &Spec { provenance: Provenance::Admin, ..deploy.clone() },
+            Grant::main(false),
+            false,
+            "only a turn that an admin caused may use it",
+        ),
+        (
+            &Spec { source: Source::Internal { id: Cow::Borrowed("orxa:score@1.0.0") }, ..deploy.clone() },
+            main,
+            false,
+            "it belongs to the hive's own machinery",
+        ),
+    ];
+    for (tool, grant, allowed, reason) in cases {
+        let verdict = decide(tool, &grant);
+        assert_eq!((verdict.allowed, verdict.reason.to_string().as_str()), (allowed, reason), "{}", tool.name);
+    }
+}

@@ -1,0 +1,243 @@
+//! One turn's tool calls, from what the model asked to what it gets: every call has exactly one result.
+//!
+//! A call goes through ten steps, in this order:
+//!
+//! | step | where | a failure is |
+//! |---|---|---|
+//! | 1 parse and validate | `checks::parse` | an error result that says what is wrong |
+//! | 2 permission, provenance | `checks::permit` | an error result with the rule that said no |
+//! | 3 repeats | `journal::Journal::enter` | an error result that says so |
+//! | 4 approval | `checks::approve` | an error result |
+//! | 5 journal: started | `journal::Journal::enter` | an error of the turn |
+//! | 6 admission | `effect::admit` | an error result with `retry_after_ms` |
+//! | 7 secrets | no tool takes any yet; they belong between 6 and 8, into a copy that is journaled nowhere | - |
+//! | 8 the call | `effect::perform` | an error result; a fault of ours also ends the turn |
+//! | 9 scrub, cap | `result::Bounds` | a shorter result |
+//! | 10 journal: finished | `journal::Journal::finish` | an error of the turn |
+//!
+//! A call that was cut off by a crash is found in the journal when the turn is entered again: finished, its result
+//! is given again; only started, it is made again if that does no harm.
+
+mod checks;
+mod effect;
+mod journal;
+mod result;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Result;
+use base::{Clock, Scrub};
+use futures::future::join_all;
+use serde_json::Value;
+use store::Db;
+use tracing::Instrument;
+
+use crate::batches::{self, BatchLimits};
+use crate::call::Call;
+use crate::catalogue::Catalogue;
+use crate::gate::Gates;
+use crate::spec::Partition;
+use crate::workspace::Workspaces;
+use checks::Ready;
+use journal::Journal;
+use result::Bounds;
+
+/// What runs tools: all of it is needed for every call.
+pub struct Executor {
+    /// The journal's database.
+    pub db: Db,
+    /// The time.
+    pub clock: Clock,
+    /// The tools.
+    pub catalogue: Arc<Catalogue>,
+    /// Admission to the teams.
+    pub gates: Gates,
+    /// The secrets that no result, journal or log may hold.
+    pub scrub: Scrub,
+    /// Where long results go.
+    pub workspaces: Workspaces,
+    /// Bounds.
+    pub limits: Limits,
+}
+
+/// Bounds of the calls of a turn. Each tool has its own time and length besides.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// How many calls run at once.
+    pub batches: BatchLimits,
+    /// How long a call waits to be admitted to its team.
+    pub admission_patience: Duration,
+    /// When a call that was not admitted may be tried again.
+    pub retry_after: Duration,
+    /// How often the same call with the same arguments is made in one turn.
+    pub same_call_max: i64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            batches: BatchLimits::default(),
+            // As long as most tools may run: whoever is in front is out by then.
+            admission_patience: Duration::from_secs(30),
+            retry_after: Duration::from_secs(5),
+            same_call_max: 2,
+        }
+    }
+}
+
+/// A call as the model asked for it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Asked {
+    /// The provider's id of the call, unique in its step.
+    pub call_id: String,
+    /// The tool's name as the model wrote it, which may name no tool at all.
+    pub wire_name: String,
+    /// The arguments, or the text that should have been JSON.
+    pub input: Result<Value, String>,
+}
+
+/// What a call came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Done {
+    /// The id of the call.
+    pub call_id: String,
+    /// What the model gets.
+    pub content: String,
+    /// Whether it is a failure.
+    pub is_error: bool,
+}
+
+/// What a call came to, before it is scrubbed and cut.
+struct Outcome {
+    content: String,
+    is_error: bool,
+    /// A fault of ours: the turn ends.
+    broken: Option<anyhow::Error>,
+}
+
+impl Outcome {
+    fn error(content: impl Into<String>) -> Self {
+        Outcome { content: content.into(), is_error: true, broken: None }
+    }
+}
+
+impl Executor {
+    /// Runs the calls of one step, those of a batch side by side. The results are in the order of the calls.
+    ///
+    /// When `call.stop` is cancelled, what runs is dropped, what waits is not run, and every call still has its
+    /// result, here and in the journal.
+    ///
+    /// # Errors
+    /// If a tool failed by a fault of ours, or the journal could not be written. Then too every call that can have a
+    /// result has one in the journal, and the turn is to end.
+    pub async fn run_calls(&self, call: &Call, asked: Vec<Asked>) -> Result<Vec<Done>> {
+        let asked = asked.as_slice();
+        let classes: Vec<Partition> = asked.iter().map(|asked| self.class(asked)).collect();
+        let mut all = Vec::with_capacity(asked.len());
+        let mut fault: Option<anyhow::Error> = None;
+        for batch in batches::split(&classes, self.limits.batches) {
+            let ended = fault.is_some();
+            let calls = batch.map(async |at| self.one(call, asked, at, ended).await);
+            for outcome in join_all(calls).await {
+                match outcome {
+                    Ok((done, broken)) => {
+                        all.push(done);
+                        fault = keep_first(fault, broken);
+                    }
+                    Err(error) => fault = keep_first(fault, Some(error)),
+                }
+            }
+        }
+        fault.map_or(Ok(all), Err)
+    }
+
+    /// How a call may overlap. One that will be refused runs nothing; it is alone, like everything unknown.
+    fn class(&self, asked: &Asked) -> Partition {
+        self.catalogue.by_wire(&asked.wire_name).map_or(Partition::Write, |entry| entry.spec().partition)
+    }
+
+    /// One call of a step. `ended`: an earlier one has ended the turn.
+    async fn one(&self, call: &Call, step: &[Asked], at: usize, ended: bool) -> Result<(Done, Option<anyhow::Error>)> {
+        let asked = &step[at];
+        if step[..at].iter().any(|earlier| earlier.call_id == asked.call_id) {
+            // The journal knows a call by its id: there can be no row for a second one.
+            let content = format!("not run: two calls of this step have the id `{}`", asked.call_id);
+            return Ok((Done { call_id: asked.call_id.clone(), content, is_error: true }, None));
+        }
+        let known = self.catalogue.by_wire(&asked.wire_name).map(|entry| entry.spec().name.to_string());
+        // A name that names no tool is a text of the model's like any other.
+        let unknown = || base::text::cut(&self.scrub.clean(&asked.wire_name), crate::wire::LENGTH_MAX);
+        let name = known.unwrap_or_else(unknown);
+        let span = tracing::info_span!(
+            "tool", tool.name = %name, team = %call.team, run = %call.run, step = call.step
+        );
+        self.steps(call, at, asked, &name, ended).instrument(span).await
+    }
+
+    /// Its ten steps.
+    async fn steps(
+        &self,
+        call: &Call,
+        at: usize,
+        asked: &Asked,
+        name: &str,
+        ended: bool,
+    ) -> Result<(Done, Option<anyhow::Error>)> {
+        let began = self.clock.now();
+        let journal = Journal { executor: self, call, asked };
+        let ready = match self.ready(call, asked, ended) {
+            Ok(ready) => ready,
+            Err(refusal) => {
+                tracing::info!("{name} was refused: {}", self.scrub.clean(&refusal));
+                return Ok((journal.refuse(name, &refusal).await?, None));
+            }
+        };
+        if let Some(known) = journal.enter(&ready).await? {
+            return Ok((known, None));
+        }
+        let outcome = match effect::admit(self, call, ready.admission).await {
+            Ok(pass) => {
+                let outcome = effect::perform(call, &ready).await;
+                drop(pass);
+                outcome
+            }
+            Err(refused) => refused,
+        };
+        let bounds = Bounds { executor: self, call, at, bytes_max: ready.entry.spec().max_result_bytes };
+        let content = bounds.fit(self.scrub.clean(&outcome.content)).await;
+        let done = Done { call_id: asked.call_id.clone(), content, is_error: outcome.is_error };
+        journal.finish(&done).await?;
+        let took_ms = self.clock.now() - began;
+        tracing::debug!(took_ms, is_error = done.is_error, bytes = done.content.len(), "{name} has ended");
+        Ok((done, outcome.broken.map(|error| error.context(format!("run the tool {name}")))))
+    }
+
+    /// Steps 1, 2 and 4: everything that can be said of a call without looking at the journal.
+    fn ready<'a>(&'a self, call: &Call, asked: &'a Asked, ended: bool) -> Result<Ready<'a>, String> {
+        if ended {
+            return Err("not run: an earlier call failed, and the turn has ended".to_owned());
+        }
+        if call.stop.is_cancelled() {
+            return Err("not run: the turn was stopped".to_owned());
+        }
+        let ready = checks::parse(&self.catalogue, &call.grant, asked)?;
+        checks::permit(ready.entry.spec(), &call.grant)?;
+        checks::approve(ready.entry.spec())?;
+        Ok(ready)
+    }
+}
+
+/// Of several faults the first ends the turn; the others are told here, or nobody would hear of them.
+fn keep_first(first: Option<anyhow::Error>, other: Option<anyhow::Error>) -> Option<anyhow::Error> {
+    match (first, other) {
+        (Some(first), Some(other)) => {
+            tracing::error!("another call of the same step failed as well: {other:#}");
+            Some(first)
+        }
+        (first, other) => first.or(other),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,52 @@
+//! What can be said of a call before anything is done: is it one, and may it be made. Pure.
+
+use serde_json::Value;
+
+use super::Asked;
+use crate::catalogue::{Catalogue, Entry};
+use crate::permission::{self, Grant};
+use crate::spec::{Admission, Spec};
+
+/// How many names of tools an error tells.
+const NAMES_TOLD_MAX: usize = 30;
+
+/// A call of a tool that exists, with arguments that it takes.
+pub(super) struct Ready<'a> {
+    pub entry: &'a Entry,
+    pub input: &'a Value,
+    pub admission: Admission,
+}
+
+/// Step 1. Bad JSON is an error, never "no arguments".
+pub(super) fn parse<'a>(catalogue: &'a Catalogue, grant: &Grant, asked: &'a Asked) -> Result<Ready<'a>, String> {
+    let Some(entry) = catalogue.by_wire(&asked.wire_name) else {
+        let name = base::text::cut(&crate::workspace::printable(&asked.wire_name), crate::wire::LENGTH_MAX);
+        let active = catalogue.active(grant);
+        let names: Vec<&str> = active.names().take(NAMES_TOLD_MAX).collect();
+        return Err(format!("there is no tool `{name}`; there are: {}", names.join(", ")));
+    };
+    let input = asked.input.as_ref().map_err(|_| {
+        "the arguments are not JSON, perhaps because they were cut off: nothing was done; ask again with a JSON object"
+            .to_owned()
+    })?;
+    let admission = entry.tool.check(input)?;
+    Ok(Ready { entry, input, admission })
+}
+
+/// Step 2, as enforced for every call: what a model was shown may have been another turn's.
+pub(super) fn permit(spec: &Spec, grant: &Grant) -> Result<(), String> {
+    let verdict = permission::decide(spec, grant);
+    if verdict.allowed { Ok(()) } else { Err(format!("`{}` may not be used here: {}", spec.name, verdict.reason)) }
+}
+
+/// Step 4. There is no way yet to ask a person from inside a turn, so nothing destructive runs.
+pub(super) fn approve(spec: &Spec) -> Result<(), String> {
+    if spec.destructive {
+        return Err(format!(
+            "`{}` destroys things and needs a person's approval, which cannot be asked for here: say what you would \
+             do, and let them do it",
+            spec.name
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,111 @@
+//! A call's row: written before the effect, finished after it, and read back when the turn is entered again.
+
+use anyhow::{Context, Result};
+use store::calls::{self, State};
+
+use super::checks::Ready;
+use super::{Asked, Done, Executor};
+use crate::call::Call;
+
+/// What a model is told of a call that may or may not have had its effect.
+pub(super) const OUTCOME_UNKNOWN: &str = "interrupted, outcome unknown: look before you do it again";
+
+/// The journal, for one call.
+pub(super) struct Journal<'a> {
+    pub executor: &'a Executor,
+    pub call: &'a Call,
+    pub asked: &'a Asked,
+}
+
+impl Journal<'_> {
+    /// Steps 3 and 5: counts how often this very call was made in the turn, and says that it is about to be made.
+    /// `Some` where it has a result already or must not be made.
+    pub async fn enter(&self, ready: &Ready<'_>) -> Result<Option<Done>> {
+        let spec = ready.entry.spec();
+        let arguments = self.arguments();
+        let repeated = self.done(
+            format!(
+                "`{}` was called with these very arguments {} times in this turn already and was not run again: use \
+                 what it answered, or do something else",
+                spec.name, self.executor.limits.same_call_max
+            ),
+            true,
+        );
+        let (before, call_id) = (self.executor.limits.same_call_max, &self.asked.call_id);
+        let (run, step, now) = (self.call.run, self.call.step, self.executor.clock.now());
+        let write = async |conn: &mut store::Conn| {
+            let repeats = calls::repeats(conn, run, &spec.name, &arguments).await?;
+            if !calls::start(conn, run, step, call_id, &spec.name, &arguments, now).await? {
+                return Ok(Some(calls::get(conn, run, step, call_id).await?));
+            }
+            if repeats >= before {
+                calls::finish(conn, run, step, call_id, true, &repeated.content, now).await?;
+                return Ok(Some(calls::get(conn, run, step, call_id).await?));
+            }
+            Ok(None)
+        };
+        match self.executor.db.tx("start a tool call", write).await? {
+            None => Ok(None),
+            Some(row) => {
+                let row = row.context("a call has no row although it was started")?;
+                self.recall(row, spec.may_run_again()).await
+            }
+        }
+    }
+
+    /// Writes the row of a call that is not made at all, and so both of its ends at once.
+    pub async fn refuse(&self, name: &str, refusal: &str) -> Result<Done> {
+        let done = self.done(self.executor.scrub.clean(refusal), true);
+        let (arguments, call_id) = (self.arguments(), &self.asked.call_id);
+        let (run, step, now) = (self.call.run, self.call.step, self.executor.clock.now());
+        let write = async |conn: &mut store::Conn| {
+            if calls::start(conn, run, step, call_id, name, &arguments, now).await? {
+                calls::finish(conn, run, step, call_id, true, &done.content, now).await?;
+                return Ok(None);
+            }
+            Ok(calls::get(conn, run, step, call_id).await?)
+        };
+        match self.executor.db.tx("refuse a tool call", write).await? {
+            None => Ok(done),
+            Some(row) => Ok(self.recall(row, false).await?.unwrap_or(done)),
+        }
+    }
+
+    /// Step 10.
+    pub async fn finish(&self, done: &Done) -> Result<()> {
+        let (run, step, now) = (self.call.run, self.call.step, self.executor.clock.now());
+        let write = async |conn: &mut store::Conn| {
+            calls::finish(conn, run, step, &done.call_id, done.is_error, &done.content, now).await
+        };
+        self.executor.db.tx("finish a tool call", write).await
+    }
+
+    /// A row that was there before: of a turn that is entered again. `None` where the call is to be made again.
+    async fn recall(&self, row: calls::Call, may_run_again: bool) -> Result<Option<Done>> {
+        if row.state != State::Started {
+            return Ok(Some(self.done(row.result, row.is_error)));
+        }
+        if may_run_again {
+            tracing::info!("{} was cut off and is run again", row.tool);
+            return Ok(None);
+        }
+        tracing::warn!("{} was cut off, and nobody knows whether it had its effect", row.tool);
+        let done = self.done(OUTCOME_UNKNOWN.to_owned(), true);
+        self.finish(&done).await?;
+        Ok(Some(done))
+    }
+
+    fn done(&self, content: String, is_error: bool) -> Done {
+        Done { call_id: self.asked.call_id.clone(), content, is_error }
+    }
+
+    /// The arguments as they are kept: the same text for the same arguments, whatever their order, without secrets.
+    fn arguments(&self) -> String {
+        let text = match &self.asked.input {
+            // The keys of a JSON map are sorted.
+            Ok(input) => input.to_string(),
+            Err(text) => text.clone(),
+        };
+        self.executor.scrub.clean(&text)
+    }
+}

@@ -163,7 +163,7 @@ impl Console {
         loop {
             match lines.next().await {
                 Ok(Some(text)) => {
-                    let Some(content) = self.content(&text) else { continue };
+                    let Some(content) = self.content(text) else { continue };
                     self.show(Shows::Said(text.to_owned()), Some(session.id)).await;
                     let event = self.event(content);
                     intake.take(vec![event], None).await.map_err(|_| ReceiveError::Closed)?;

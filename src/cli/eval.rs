@@ -37,7 +37,8 @@ pub fn threads(input: impl BufRead, format: Format, mut output: impl Write) -> R
             Format::Jsonl => jsonl::object(line).and_then(|object| Said::from_object(object, number)),
             Format::Irc => Ok(Said::from_irc(line, number)),
         };
-        let answer = said.and_then(|said| logs.place(said)).unwrap_or_else(|error| json!({"id": number, "error": error}));
+        let answer =
+            said.and_then(|said| logs.place(said)).unwrap_or_else(|error| json!({"id": number, "error": error}));
         jsonl::write(&mut output, &answer)
     })?;
     if let Some(summary) = logs.summary() {
@@ -245,7 +246,7 @@ fn shown(id: &Value, log: Option<&str>, placement: &Placement, answered: Option<
     answer
 }
 
-/// Four digits say all there is, and are the same on every machine.
+/// Four digits: more would pretend to a precision that the model does not have.
 fn rounded(figure: f64) -> f64 {
     (figure * 10_000.0).round() / 10_000.0
 }

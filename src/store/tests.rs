@@ -488,6 +488,7 @@ async fn a_writer_dropped_in_the_middle_leaves_nothing_behind() {
     let (db, _folder) = database().await;
     let started = Arc::new(tokio::sync::Notify::new());
     let (other, bell) = (db.clone(), started.clone());
+    #[expect(clippy::disallowed_methods, reason = "only a spawned task can be aborted")]
     let cut = tokio::spawn(async move {
         other
             .tx("cut", async |conn| {

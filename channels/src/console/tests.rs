@@ -23,7 +23,7 @@ struct Host(mpsc::UnboundedSender<Inbound>);
 
 impl Intake for Host {
     fn take<'a>(&'a self, events: Vec<Inbound>, _: Option<Cursor>) -> BoxFuture<'a, Result<(), Closed>> {
-        let taken = events.into_iter().try_for_each(|event| self.0.send(event)).map_err(|_| Closed);
+        let taken = events.into_iter().try_for_each(|event| self.0.send(event).map_err(|_| Closed));
         async move { taken }.boxed()
     }
     fn cursors(&self, _: Kind) -> BoxFuture<'_, Result<Vec<Cursor>, Closed>> {

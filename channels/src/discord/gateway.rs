@@ -154,8 +154,9 @@ impl Ear {
     fn hear(&self, happening: Happening) {
         if let Err(mpsc::error::TrySendError::Full(happening)) = self.into.try_send(happening) {
             tracing::warn!("discord: events come faster than they are taken in; the gateway waits");
-            // Nobody listens any more where the receiver has gone.
-            let _gone = futures::executor::block_on(self.into.send(happening));
+            // Unconstrained, because this task does not come back to tokio for a new budget. Nobody listens any more
+            // where the receiver has gone.
+            let _gone = futures::executor::block_on(tokio::task::unconstrained(self.into.send(happening)));
         }
     }
 }

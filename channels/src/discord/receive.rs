@@ -113,9 +113,7 @@ impl Receiving<'_> {
                     self.walk_on();
                 }
                 happening = gateway.next(), if !self.arriving => match happening {
-                    Some(Happening::Event(event)) => {
-                        self.hear(*event);
-                    }
+                    Some(Happening::Event(event)) => self.hear(*event),
                     Some(Happening::Stage(stage)) => self.stage(stage),
                     Some(Happening::Refused(fault)) => return Err(entrance::refused(&fault)),
                     None => return Err(ReceiveError::Forbidden("Discord's gateway ended".into())),

@@ -230,13 +230,17 @@ impl Reply for Telegram {
 }
 
 impl Deliver for Telegram {
-    fn deliver<'a>(&'a self, out: &'a Outbound) -> BoxFuture<'a, Result<Sent, SendError>> {
+    fn ready<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, ()> {
         Box::pin(async move {
-            let request = outbound::request(out)?;
-            // Topics of one chat share the chat's rate.
-            self.pace.ready(&request.target.whole_chat()).await;
-            self.attempt(out, request).await
+            // Topics of one chat share the chat's rate. What is no chat of ours is refused when it is delivered.
+            if let Ok(target) = Target::of(conversation) {
+                self.pace.ready(&target.whole_chat()).await;
+            }
         })
+    }
+
+    fn deliver<'a>(&'a self, out: &'a Outbound) -> BoxFuture<'a, Result<Sent, SendError>> {
+        Box::pin(async move { self.attempt(out, outbound::request(out)?).await })
     }
 
     fn find<'a>(&'a self, _out: &'a Outbound, _since_ms: i64) -> BoxFuture<'a, Result<Option<Sent>, SendError>> {

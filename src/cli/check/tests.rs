@@ -111,9 +111,7 @@ fn rows_decide_and_run_out() {
 
 #[test]
 fn without_a_conversation_only_what_holds_everywhere_counts() {
-    let row = |conversation: Value| {
-        json!({"kind": "discord", "sender_id": 42, "trust_level": "trusted", "channel_id": conversation})
-    };
+    let row = |conversation: Value| json!({"kind": "discord", "sender_id": 42, "trust_level": "trusted", "channel_id": conversation});
     assert_eq!(short(&json!({"rows": [row(json!(null))], "sender": "discord:42"})), "+db_trusted");
     assert_eq!(short(&json!({"rows": [row(json!("7"))], "sender": "discord:42"})), "no_policy");
 }
@@ -188,9 +186,7 @@ fn what_is_not_understood_is_an_error_that_names_the_place() {
             "now_ms: is missing",
         ),
         (
-            format!(
-                r#"{{{sender},"rows":[{{"kind":"discord","sender_id":1,"trust_level":"trusted","admin":"no"}}]}}"#
-            ),
+            format!(r#"{{{sender},"rows":[{{"kind":"discord","sender_id":1,"trust_level":"trusted","admin":"no"}}]}}"#),
             "rows[0].admin: ",
         ),
         (r#"{"sender":"42"}"#.to_owned(), "sender: found `42`"),
@@ -211,9 +207,10 @@ fn what_is_not_understood_is_an_error_that_names_the_place() {
 
 #[test]
 fn every_case_gets_one_line_in_order_whatever_the_others_are() {
-    let ids: Vec<Value> = answers("{\"id\":7,\"sender\":\"discord:1\"}\n\nnonsense\n{\"sender\":\"web:1\"}\n{\"id\":\"x\"}")
-        .iter()
-        .map(|answer| answer["id"].clone())
-        .collect();
+    let ids: Vec<Value> =
+        answers("{\"id\":7,\"sender\":\"discord:1\"}\n\nnonsense\n{\"sender\":\"web:1\"}\n{\"id\":\"x\"}")
+            .iter()
+            .map(|answer| answer["id"].clone())
+            .collect();
     assert_eq!(ids, [json!(7), json!(3), json!(4), json!("x")]);
 }

@@ -23,7 +23,9 @@ impl Time {
                 let ms = if name == "at_ms" || number.abs() >= SECONDS_BELOW { number } else { number * 1000.0 };
                 Time::Moment(ms as i64)
             }),
-            Value::String(text) => of_day(text.trim()).map(Time::OfDay).or_else(|| moment(text.trim()).map(Time::Moment)),
+            Value::String(text) => {
+                of_day(text.trim()).map(Time::OfDay).or_else(|| moment(text.trim()).map(Time::Moment))
+            }
             _ => None,
         };
         found.ok_or_else(|| {
@@ -111,7 +113,9 @@ mod tests {
 
     #[test]
     fn what_is_no_time_is_an_error() {
-        for value in ["", "noon", "24:00", "12:60", "12", "2024-13-01T00:00Z", "2024-01-01", "2024-01-01T00:00+2", "é:é"] {
+        for value in
+            ["", "noon", "24:00", "12:60", "12", "2024-13-01T00:00Z", "2024-01-01", "2024-01-01T00:00+2", "é:é"]
+        {
             assert!(Time::read("at", &json!(value)).is_err(), "{value}");
         }
         assert!(Time::read("at", &json!([])).is_err());

@@ -19,7 +19,7 @@ pub struct Placement {
 
 /// Places lines in topics. It looks only back: a line is placed when it comes and stays where it was placed.
 ///
-/// Deterministic: the same lines in the same order are placed the same way on every machine.
+/// Deterministic: the same lines in the same order are placed the same way.
 #[derive(Clone, Debug)]
 pub struct Assigner {
     weights: Weights,

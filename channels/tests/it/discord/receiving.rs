@@ -338,3 +338,56 @@ async fn an_attachment_is_fetched_within_its_limit_and_from_discord_only() {
     let gone = bot.adapter.fetch(&attachment, &to, 200_000).await;
     assert_eq!(gone, Err(channels::SendError::Gone(channels::Gone::Message)));
 }
+
+/// A host that takes nothing in until it is let.
+struct Stalled {
+    host: std::sync::Arc<Host>,
+    open: tokio::sync::Semaphore,
+}
+
+impl channels::Intake for Stalled {
+    fn take<'a>(
+        &'a self,
+        events: Vec<channels::Inbound>,
+        cursor: Option<channels::Cursor>,
+    ) -> futures::future::BoxFuture<'a, Result<(), channels::Closed>> {
+        Box::pin(async move {
+            let _turn = self.open.acquire().await.expect("it is never closed");
+            self.host.take(events, cursor).await
+        })
+    }
+
+    fn cursors(&self, kind: Kind) -> futures::future::BoxFuture<'_, Result<Vec<channels::Cursor>, channels::Closed>> {
+        Box::pin(async move {
+            let _turn = self.open.acquire().await.expect("it is never closed");
+            self.host.cursors(kind).await
+        })
+    }
+
+    fn report(&self, kind: Kind, report: Report) {
+        self.host.report(kind, report);
+    }
+}
+
+#[tokio::test]
+async fn more_than_fits_waits_with_discord_and_comes_in_order() {
+    use channels::Intake;
+    let bot = Bot::quiet().await;
+    let stalled = std::sync::Arc::new(Stalled { host: bot.host.clone(), open: tokio::sync::Semaphore::new(0) });
+    let (stop, intake) = (tokio_util::sync::CancellationToken::new(), stalled.clone());
+    let (adapter, token) = (bot.adapter.clone(), stop.clone());
+    let receiving = tokio::spawn(async move { adapter.receive(intake, token).await });
+    // The session is there, and its positions are not: everything queues.
+    bot.host.report_of("connection", |report| matches!(report, Report::Connected { .. })).await;
+    let ann = bot.server.user("ann");
+    let dm = bot.server.dm(ann);
+    for n in 0..3_000 {
+        bot.server.say(dm, ann, &n.to_string());
+    }
+    assert_eq!(stalled.host.events().len(), 0);
+    stalled.open.add_permits(1);
+    bot.host.wait("all", |host| (host.events().len() == 3_000).then_some(())).await;
+    assert_eq!(bot.texts(), (0..3_000).map(|n| n.to_string()).collect::<Vec<_>>());
+    stop.cancel();
+    receiving.await.expect("no panic").expect("a clean end");
+}

@@ -41,8 +41,9 @@ impl Bot {
         self.host.event(&format!("message that says {text:?}"), |event| text_of(event) == Some(text)).await
     }
 
-    /// Posts a text that has no markup.
+    /// Posts a text that has no markup, as soon as the chat is ready for it.
     pub async fn posts(&self, chat: i64, text: &str) -> Result<Sent, SendError> {
+        self.telegram.ready(&conversation(chat)).await;
         self.telegram.deliver(&send(chat, Piece { text: text.into(), plain: text.into(), ..Piece::default() })).await
     }
 }

@@ -203,7 +203,7 @@ async fn retry_after_holds_one_chat_with_all_its_topics_and_no_other() {
     assert!(!bot.telegram.draft_fits(&topic(forum, plans)));
     bot.posts(other, "free").await.expect("it arrives");
     assert!(start.elapsed() < Duration::from_secs(2), "another chat waited {:?}", start.elapsed());
-    bot.telegram.deliver(&acting(topic(forum, plans), Action::Send(html("x", "x")))).await.expect("it arrives");
+    bot.telegram.ready(&topic(forum, plans)).await;
     assert!(start.elapsed() >= Duration::from_secs(2), "its topic did not wait: {:?}", start.elapsed());
 }
 
@@ -217,7 +217,10 @@ async fn within_its_own_pace_it_never_meets_the_documented_rates() {
     let mut sends = Vec::new();
     for chat in people.iter().flat_map(|chat| [*chat; 3]).chain([group; 4]) {
         let telegram = bot.telegram.clone();
-        sends.push(tokio::spawn(async move { telegram.deliver(&send(chat, html("x", "x"))).await }));
+        sends.push(tokio::spawn(async move {
+            telegram.ready(&conversation(chat)).await;
+            telegram.deliver(&send(chat, html("x", "x"))).await
+        }));
     }
     for send in sends {
         send.await.expect("no panic").expect("no rate limit of our making");

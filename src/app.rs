@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use base::{Clock, Scrub, Stop, Tasks};
 use channels::render::RenderLimits;
-use channels::{Channel, Intake};
+use channels::{Channel, Intake, Kind};
 use llm::{Model, Models};
 use org::topics::Rules;
 use org::trust::Policy;
@@ -75,7 +76,7 @@ pub struct Hive {
 struct Rest {
     running: Running,
     stop_grace: Duration,
-    /// Cancelled when no platform is left to listen to.
+    /// Cancelled when every platform has failed for good.
     deaf: Stop,
 }
 
@@ -157,25 +158,53 @@ impl Hive {
     }
 
     fn start_receiving(&self, voices: &Voices) {
+        // The terminal alone is nobody's reason to stay: a hive whose every platform refuses it should be seen to fail.
+        let remote = voices.all().filter(|channel| channel.kind() != Kind::Console).count();
+        let listened_to = Arc::new(AtomicUsize::new(remote));
         for channel in voices.all().cloned() {
             let (door, stop): (Arc<dyn Intake>, _) = (self.door.clone(), self.receiving.stop_token());
-            let (receiving, deaf) = (self.receiving.clone(), self.rest.deaf.clone());
+            let (listened_to, deaf) = (listened_to.clone(), self.rest.deaf.clone());
             self.receiving.spawn("receive", async move {
-                match channel.receive(door, stop.clone()).await {
+                match channel.receive(door, stop).await {
                     Ok(()) => tracing::debug!("{} is closed", channel.kind()),
-                    Err(error) => tracing::error!("{} is not listened to: {error}", channel.kind()),
-                }
-                // This task is still counted: it is the last that listened.
-                if receiving.running() <= 1 && !stop.is_cancelled() {
-                    deaf.cancel();
+                    Err(error) => {
+                        tracing::error!("{} is not listened to: {error}", channel.kind());
+                        if channel.kind() != Kind::Console && listened_to.fetch_sub(1, Ordering::AcqRel) == 1 {
+                            deaf.cancel();
+                        }
+                    }
                 }
             });
         }
     }
 
-    /// Resolves when no platform is left to listen to.
+    /// Resolves when every platform has failed for good.
     pub async fn deaf(&self) {
         self.rest.deaf.cancelled().await;
+    }
+
+    /// Resolves when there is nothing to do: all is answered and sent, or `limit` has passed.
+    pub async fn idle(&self, limit: Duration) {
+        let mut bell = self.door.db.changes();
+        let all_done = async {
+            loop {
+                bell.mark_unchanged();
+                match self.door.db.read(async |conn| store::tasks::all_done(conn).await).await {
+                    Ok(true) => return,
+                    Ok(false) => {}
+                    Err(error) => tracing::warn!("whether all is done could not be read: {error:#}"),
+                }
+                if bell.changed().await.is_err() {
+                    return;
+                }
+            }
+        };
+        // `sleep` and not a time-out of the runtime's: the clock is the hive's.
+        tokio::select! {
+            biased;
+            () = all_done => {}
+            () = self.door.clock.sleep(limit) => {}
+        }
     }
 
     /// Stops: takes nothing in any more, lets turns end within the configured time and sends what they said; the

@@ -81,8 +81,9 @@ impl<'a> Window<'a> {
     fn new(flow: &'a Flow, dialect: Dialect, start: usize, units_max: usize) -> Self {
         let mut window = Window { flow, dialect, start, units_max, fitting: Vec::new(), is_last: false };
         let text = &flow.plain()[start..];
-        // Markup only adds to the length, so no more characters than units can fit.
-        let far = text.char_indices().nth(units_max + 1).map_or(text.len(), |(at, _)| at);
+        // Markup only adds to the length, so no more characters than units can fit; white space after them is dropped.
+        let far = text.char_indices().skip(units_max + 1).find(|(_, c)| !c.is_whitespace());
+        let far = far.map_or(text.len(), |(at, c)| at + c.len_utf8());
         if far == text.len() && window.fits(start + far) {
             window.is_last = true;
             return window;
@@ -118,10 +119,11 @@ impl<'a> Window<'a> {
             }
         }
         // No white space at all: between words of a script that has none, if there is such a place near the end.
-        let text = &self.flow.plain()[self.start..*last];
-        let words = text.split_word_bound_indices().map(|(at, _)| self.start + at);
-        let word = words.rev().find(|at| *at >= self.start + length / 2);
-        word.filter(|at| self.fitting.binary_search(at).is_ok()).unwrap_or(*last)
+        let after = self.flow.plain()[*last..].graphemes(true).next().map_or(0, str::len);
+        let words = self.flow.plain()[self.start..last + after].split_word_bound_indices();
+        let places = words.map(|(at, _)| self.start + at);
+        let word = places.rev().find(|at| *at >= self.start + length / 2 && self.fitting.binary_search(at).is_ok());
+        word.unwrap_or(*last)
     }
 
     /// A single grapheme that does not fit: the last character that does, and at least one.

@@ -6,6 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
+use channels::console::{attach, typed};
 
 use super::run::{SOCKET, Terminal, with_hive};
 use super::{block_on, complain};
@@ -23,19 +24,8 @@ pub(super) fn run(config: Config) -> Result<ExitCode> {
     }
 }
 
-/// Carries lines both ways until one side ends.
 async fn join(stream: UnixStream) -> Result<()> {
     stream.set_nonblocking(true).context("join the hive")?;
-    let (mut from_hive, mut to_hive) = tokio::net::UnixStream::from_std(stream).context("join the hive")?.into_split();
-    let (mut input, mut output) = (tokio::io::stdin(), tokio::io::stdout());
-    let typed = async {
-        tokio::io::copy(&mut input, &mut to_hive).await?;
-        // The hive still says what it has to say, and then closes its side.
-        tokio::io::AsyncWriteExt::shutdown(&mut to_hive).await?;
-        std::future::pending::<std::io::Result<u64>>().await
-    };
-    tokio::select! {
-        said = tokio::io::copy(&mut from_hive, &mut output) => said.map(|_| ()).context("the hive has closed"),
-        typed = typed => typed.map(|_| ()).context("read from the terminal"),
-    }
+    let stream = tokio::net::UnixStream::from_std(stream).context("join the hive")?;
+    attach(stream, typed(), tokio::io::stdout()).await.context("talk to the hive")
 }

@@ -127,6 +127,15 @@ impl<'de> Visitor<'de> for StrictVisitor {
     }
 }
 
+/// What `docs/doors.md` says that `command` reads and writes.
+#[cfg(test)]
+pub(super) fn documented(command: &str) -> (&'static str, &'static str) {
+    let page = include_str!("../../docs/doors.md");
+    let (_, example) = page.split_once(&format!("$ {command} <<'END'\n")).expect("an example of the command");
+    let (input, rest) = example.split_once("END\n").expect("the end of its input");
+    (input, rest.split_once("```").expect("the end of its output").0)
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

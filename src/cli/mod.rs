@@ -6,7 +6,6 @@ mod backup;
 mod chat;
 mod check;
 mod doctor;
-mod fakeconsole;
 mod eval;
 mod jsonl;
 mod logging;

@@ -4,10 +4,11 @@ use std::fs::File;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use base::{Clock, Scrub, Stop, Tasks};
-use crate::cli::fakeconsole::Console;
+use channels::console::Console;
 use channels::{Channel, discord, telegram};
 use llm::Models;
 use store::Db;
@@ -22,6 +23,11 @@ pub(super) const DATABASE: &str = "openhive.db";
 pub(super) const SOCKET: &str = "hive.sock";
 /// Held by the hive that runs: two on one database would answer everything twice.
 const LOCK: &str = "hive.lock";
+
+/// Whoever sits at the terminal: one person, an admin.
+const PERSON: &str = "admin";
+/// How long the end of the input waits for the last answer.
+const LAST_ANSWER: Duration = Duration::from_secs(120);
 
 /// How people at this machine talk to the hive.
 pub(super) enum Terminal {
@@ -61,8 +67,8 @@ async fn serve(config: Config, terminal: Terminal, scrub: Scrub) -> Result<ExitC
     let mut channels = platforms(&config)?;
     let (socket, here) = (config.run_dir.join(SOCKET), matches!(terminal, Terminal::Here));
     channels.push(Arc::new(match terminal {
-        Terminal::Here => Console::terminal(left.clone()),
-        Terminal::Socket => Console::socket(&socket).with_context(|| format!("listen on {}", socket.display()))?,
+        Terminal::Here => Console::stdio(PERSON).at_end(left.clone()),
+        Terminal::Socket => Console::serve(PERSON, listener(&socket)?),
     }));
     let all = Arc::new(models(&config)?);
     let minds = minds(&config, all)?;
@@ -86,7 +92,8 @@ async fn serve(config: Config, terminal: Terminal, scrub: Scrub) -> Result<ExitC
     let deaf = tokio::select! {
         biased;
         () = told.cancelled() => false,
-        () = left.cancelled() => false,
+        // Whoever leaves the terminal (or pipes a question in) still gets the answer.
+        () = async { left.cancelled().await; hive.idle(LAST_ANSWER).await } => false,
         () = hive.deaf() => true,
     };
     tracing::info!("stopping: nothing is taken in any more");
@@ -95,9 +102,24 @@ async fn serve(config: Config, terminal: Terminal, scrub: Scrub) -> Result<ExitC
     // A socket that is left behind is replaced at the next start.
     let _ = std::fs::remove_file(&socket);
     if deaf {
-        bail!("no platform is left to listen to; the log above says why");
+        bail!("every platform has failed; the log above says why");
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The socket for `hive chat`, for this user alone: whoever may connect is an admin.
+fn listener(socket: &Path) -> Result<tokio::net::UnixListener> {
+    use std::os::unix::fs::PermissionsExt;
+    let context = || format!("listen on {}", socket.display());
+    // We hold the lock: a socket that is there was left by a hive that was killed.
+    if let Err(error) = std::fs::remove_file(socket)
+        && error.kind() != std::io::ErrorKind::NotFound
+    {
+        return Err(error).with_context(context);
+    }
+    let listener = tokio::net::UnixListener::bind(socket).with_context(context)?;
+    std::fs::set_permissions(socket, std::fs::Permissions::from_mode(0o600)).with_context(context)?;
+    Ok(listener)
 }
 
 /// Cancelled by SIGTERM or Ctrl-C.

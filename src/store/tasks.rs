@@ -238,3 +238,11 @@ pub async fn load(conn: &mut Conn) -> Result<(i64, i64)> {
                WHERE state IN ('queued', 'running')";
     Ok(sqlx::query_as(sql).fetch_one(conn).await?)
 }
+
+/// Whether nothing waits anywhere: no message to be placed, no task, nothing to be sent now.
+pub async fn all_done(conn: &mut Conn) -> Result<bool> {
+    let sql = "SELECT NOT EXISTS (SELECT 1 FROM inbox WHERE state = 'received')
+                 AND NOT EXISTS (SELECT 1 FROM tasks WHERE state IN ('queued', 'running'))
+                 AND NOT EXISTS (SELECT 1 FROM outbox WHERE state IN ('due', 'sending'))";
+    Ok(sqlx::query_scalar(sql).fetch_one(conn).await?)
+}

@@ -126,6 +126,7 @@ async fn a_lane_runs_one_task_at_a_time() {
         for topic in [one, one, two] {
             tasks::enqueue_message(conn, &origin(), topic, 5).await?;
         }
+        assert!(!tasks::all_done(conn).await?);
         assert_eq!(tasks::load(conn).await?, (2, 0), "one queued task is enough for a mailbox");
         let claimed = tasks::claim(conn, 10, 5, 60).await?;
         assert_eq!(claimed.iter().map(|task| task.lane.as_str()).collect::<Vec<_>>(), ["main/1", "main/2"]);
@@ -294,6 +295,9 @@ async fn topics_age_and_keep_within_their_cap() {
             topics::open_ones(conn, &room()).await?.into_iter().map(|topic| (topic.id, topic.state)).collect();
         assert_eq!(states.iter().filter(|(_, state)| *state == topics::State::Active).count(), 5);
         assert!(states.contains(&(ids[0], topics::State::Active)) && states.contains(&(ids[1], topics::State::Idle)));
+        topics::choose(conn, &room(), &alice().id, ids[4], 7).await?;
+        topics::forget_choice(conn, &room(), &alice().id).await?;
+        assert_eq!(topics::choice(conn, &room(), &alice().id).await?, None);
         topics::choose(conn, &room(), &alice().id, ids[5], 7).await?;
         assert_eq!(topics::choice(conn, &room(), &alice().id).await?, Some(ids[5]));
         tasks::enqueue_message(conn, &origin(), ids[2], 7).await?;

@@ -214,3 +214,11 @@ fn every_case_gets_one_line_in_order_whatever_the_others_are() {
             .collect();
     assert_eq!(ids, [json!(7), json!(3), json!(4), json!("x")]);
 }
+
+#[test]
+fn the_documented_example_is_true() {
+    let (input, expected) = super::jsonl::documented("hive check trust --jsonl");
+    let mut output = Vec::new();
+    super::trust(input.as_bytes(), &mut output).expect("memory can be read and written");
+    assert_eq!(String::from_utf8(output).as_deref(), Ok(expected));
+}

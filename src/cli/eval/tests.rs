@@ -128,3 +128,11 @@ fn public_logs_are_told_apart_well() {
         println!("from line {from_line}: {summary}");
     }
 }
+
+#[test]
+fn the_documented_example_is_true() {
+    let (input, expected) = super::jsonl::documented("hive eval threads");
+    let mut output = Vec::new();
+    threads(input.as_bytes(), Format::Jsonl, &mut output).expect("memory can be read and written");
+    assert_eq!(String::from_utf8(output).as_deref(), Ok(expected));
+}

@@ -371,7 +371,6 @@ impl channels::Intake for Stalled {
 
 #[tokio::test]
 async fn more_than_fits_waits_with_discord_and_comes_in_order() {
-    use channels::Intake;
     let bot = Bot::quiet().await;
     let stalled = std::sync::Arc::new(Stalled { host: bot.host.clone(), open: tokio::sync::Semaphore::new(0) });
     let (stop, intake) = (tokio_util::sync::CancellationToken::new(), stalled.clone());

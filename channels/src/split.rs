@@ -129,9 +129,9 @@ impl<'a> Window<'a> {
     /// A single grapheme that does not fit: the last character that does, and at least one.
     fn inside_grapheme(&self) -> usize {
         let text = &self.flow.plain()[self.start..];
-        let mut places = text.char_indices().map(|(at, _)| self.start + at).skip(1);
-        let first = places.next().unwrap_or(self.flow.plain().len());
-        places.take_while(|at| self.fits(*at)).last().unwrap_or(first)
+        let ends = text.char_indices().map(|(at, c)| self.start + at + c.len_utf8());
+        let ends: Vec<usize> = ends.take(self.units_max + 1).collect();
+        ends[ends.partition_point(|at| self.fits(*at)).saturating_sub(1)]
     }
 }
 

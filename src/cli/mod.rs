@@ -118,8 +118,11 @@ enum Eval {
     /// Which topic does each message of a chat log belong to?
     Threads {
         /// Plain `[12:18] <nick> text` lines instead of JSON.
-        #[arg(long)]
+        #[arg(long, conflicts_with = "jsonl")]
         irc: bool,
+        /// One JSON object a line, in and out: the default.
+        #[arg(long)]
+        jsonl: bool,
     },
 }
 
@@ -157,7 +160,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Backup { to } => backup::run(&configuration()?, &to),
         Command::Render { platform, .. } => lines(|input, output| render::run(platform, input, output)),
         Command::Check(Check::Trust { .. }) => lines(|input, output| check::trust(input, output)),
-        Command::Eval(Eval::Threads { irc }) => lines(|input, output| {
+        Command::Eval(Eval::Threads { irc, .. }) => lines(|input, output| {
             eval::threads(input, if irc { eval::Format::Irc } else { eval::Format::Jsonl }, output)
         }),
     }

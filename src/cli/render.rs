@@ -9,8 +9,10 @@ use serde_json::{Map, Value, json};
 
 use super::jsonl;
 
-/// Answers each line of `input`, `{"id"?, "markdown", "file_over_chars"?}` (`text` is another name for `markdown`,
-/// other keys are passed over), with one line, `{"id", "pieces": [{"text", "plain", "length", "files": [{"name", "text"}]}]}`.
+/// Answers each line of `input`, `{"id"?, "markdown", "file_over_chars"?}`, with one line,
+/// `{"id", "pieces": [{"text", "plain", "length", "files": [{"name", "text"}]}]}`.
+///
+/// `text` is another name for `markdown`; other keys are passed over.
 ///
 /// `id` comes back as it was given, whatever it is. `length` is in UTF-16 units, as the platform counts: for Telegram
 /// what is left of `text` when its entities are read. A line that cannot be understood is answered with
@@ -93,21 +95,20 @@ mod tests {
     #[test]
     fn each_line_is_answered_in_the_markup_of_its_platform() {
         let input = "{\"id\": 7, \"markdown\": \"**a** & b\"}\n\n{\"text\": \"\"}\n";
-        let piece = |text: &str, plain: &str, length: usize| json!([{"text": text, "plain": plain, "length": length, "files": []}]);
-        assert_eq!(
-            answers(Kind::Telegram, input),
-            [
-                json!({"id": 7, "pieces": piece("<b>a</b> &amp; b", "a & b", 5)}),
-                json!({"id": null, "pieces": piece("", "", 0)})
-            ]
-        );
-        assert_eq!(answers(Kind::Discord, input)[0], json!({"id": 7, "pieces": piece("**a** & b", "a & b", 9)}));
+        let answer = |id: Value, text: &str, plain: &str, length: usize| {
+            let piece = json!({"text": text, "plain": plain, "length": length, "files": []});
+            json!({"id": id, "pieces": [piece]})
+        };
+        let telegram = [answer(json!(7), "<b>a</b> &amp; b", "a & b", 5), answer(Value::Null, "", "", 0)];
+        assert_eq!(answers(Kind::Telegram, input), telegram);
+        assert_eq!(answers(Kind::Discord, input)[0], answer(json!(7), "**a** & b", "a & b", 9));
     }
 
     #[test]
     fn a_text_over_the_given_length_comes_with_the_whole_as_a_file() {
         let answers = answers(Kind::Discord, r#"{"id": "x", "markdown": "**four**", "file_over_chars": 3}"#);
-        let piece = json!({"text": "**four**…", "plain": "four…", "length": 9, "files": [{"name": "reply.md", "text": "**four**"}]});
+        let files = json!([{"name": "reply.md", "text": "**four**"}]);
+        let piece = json!({"text": "**four**…", "plain": "four…", "length": 9, "files": files});
         assert_eq!(answers, [json!({"id": "x", "pieces": [piece]})]);
     }
 

@@ -160,6 +160,7 @@ impl Life {
             reply_to: self.new.reply_to.clone(),
             handle: None,
         };
+        self.channel.ready(&self.new.conversation).await;
         let sent = self.channel.deliver(&out).await?;
         if shown.message_id.is_none() {
             let (id, message_id) = (shown.id, sent.message_id.clone());

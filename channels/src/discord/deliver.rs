@@ -1,4 +1,4 @@
-//! The way out: one [`Outbound`], one request, paced.
+//! The way out: one [`Outbound`], one request, made when its turn has come.
 
 use serde_json::Value;
 use serenity::http::{LightMethod, Route};
@@ -14,7 +14,7 @@ const CLOCK_SKEW_MS: i64 = 2_000;
 
 /// Sends, edits or deletes.
 pub(super) async fn deliver(discord: &Discord, out: &Outbound) -> Result<Sent, SendError> {
-    let channel_id = channel_of(&out.conversation)?;
+    let channel_id = discord.channel_for(&out.conversation).await?;
     match &out.action {
         Action::Send(piece) => send(discord, out, channel_id, piece).await,
         Action::Edit { message_id, piece } => {
@@ -60,7 +60,7 @@ async fn send(discord: &Discord, out: &Outbound, channel_id: ChannelId, piece: &
 /// Reads the channel back for a message of ours that is what `out` would have sent.
 pub(super) async fn find(discord: &Discord, out: &Outbound, since_ms: i64) -> Result<Option<Sent>, SendError> {
     let Action::Send(piece) = &out.action else { return Ok(None) };
-    let channel = channel_of(&out.conversation)?;
+    let channel = discord.channel_for(&out.conversation).await?;
     // Reading changes nothing: an answer that never came is only worth another attempt.
     let transient = |fault: Fault| match SendError::from(fault) {
         SendError::Ambiguous(why) => SendError::Transient(why),
@@ -90,14 +90,40 @@ fn is_it(message: &Value, piece: &Piece, key: &str, since_ms: i64) -> bool {
 }
 
 impl Discord {
-    /// Performs a request when its conversation's turn has come; a 429 holds what it says.
+    /// Performs a request whose conversation's turn has come ([`crate::Deliver::ready`]); a 429 holds what it says.
     async fn paced(&self, conversation: &ConversationId, call: Call<'_>) -> Result<Value, SendError> {
-        self.pace.ready(conversation).await;
         let done = self.rest.call(call).await;
         if let Err(Fault::Limited { retry_after, everything }) = &done {
             self.pace.freeze((!everything).then_some(conversation), *retry_after);
         }
         Ok(done?)
+    }
+}
+
+impl Discord {
+    /// The channel that a conversation is. `discord:@42` is the direct channel of the user 42, which Discord opens,
+    /// or names if it is open, as often as it is asked.
+    async fn channel_for(&self, conversation: &ConversationId) -> Result<ChannelId, SendError> {
+        let Some(user) = conversation.local().strip_prefix('@') else { return channel_of(conversation) };
+        let user = user.parse::<u64>().ok().filter(|user| *user > 0);
+        let user = user.ok_or_else(|| SendError::Refused(format!("{conversation} is no user of Discord")))?;
+        if let Some(known) = self.places().direct_of(user) {
+            return Ok(ChannelId::new(known));
+        }
+        let body = serde_json::json!({ "recipient_id": user.to_string() });
+        let call = Call::new(LightMethod::Post, Route::UserMeDmChannels).body(body);
+        // Asking twice opens one channel: an answer that never came is only worth another attempt.
+        let answer = self.aside(call).await.map_err(|fault| match SendError::from(fault) {
+            SendError::Ambiguous(why) => SendError::Transient(why),
+            other => other,
+        })?;
+        match history::id_of(&answer) {
+            0 => Err(SendError::Transient("Discord opened no direct channel".to_owned())),
+            channel => {
+                self.places().set_direct(user, channel);
+                Ok(ChannelId::new(channel))
+            }
+        }
     }
 }
 

@@ -331,6 +331,10 @@ impl Reply for Discord {
 }
 
 impl Deliver for Discord {
+    fn ready<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, ()> {
+        self.pace.ready(conversation).boxed()
+    }
+
     fn deliver<'a>(&'a self, out: &'a Outbound) -> BoxFuture<'a, Result<Sent, SendError>> {
         deliver::deliver(self, out).boxed()
     }

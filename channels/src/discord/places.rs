@@ -75,9 +75,24 @@ const GENERATION_MAX: usize = 2_500;
 pub(super) struct Places {
     young: HashMap<u64, Room>,
     old: HashMap<u64, Room>,
+    /// The direct channels of users to whom something went out first: a handful of admins.
+    direct: HashMap<u64, u64>,
 }
 
 impl Places {
+    /// The direct channel of a user, where it was opened.
+    pub(super) fn direct_of(&self, user: u64) -> Option<u64> {
+        self.direct.get(&user).copied()
+    }
+
+    /// The direct channel of a user was opened.
+    pub(super) fn set_direct(&mut self, user: u64, channel: u64) {
+        if self.direct.len() >= GENERATION_MAX {
+            self.direct.clear();
+        }
+        self.direct.insert(user, channel);
+    }
+
     /// What is known of `channel`.
     pub(super) fn get(&mut self, channel: u64) -> Option<Room> {
         if let Some(room) = self.young.get(&channel) {

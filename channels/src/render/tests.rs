@@ -239,12 +239,15 @@ fn document(blocks_max: usize) -> impl Strategy<Value = String> {
         .prop_map(move |(open, close)| format!("{open}{text}{close}"))
     });
     let line = prop::collection::vec(prop_oneof![words(), marked], 1..8).prop_map(|parts| parts.join(" "));
+    let lines = |count_max| prop::collection::vec(line.clone(), 1..count_max);
+    let each = |lines: Vec<String>, mark: &str| lines.iter().map(|line| format!("{mark}{line}\n")).collect::<String>();
     let block = prop_oneof![
         4 => line.clone(),
         1 => line.clone().prop_map(|text| format!("## {text}")),
-        2 => prop::collection::vec(line.clone(), 1..6).prop_map(|items| items.iter().map(|item| format!("- {item}\n")).collect()),
-        1 => prop::collection::vec(line.clone(), 1..5).prop_map(|lines| lines.iter().map(|line| format!("> {line}\n")).collect()),
-        2 => prop::collection::vec(words(), 1..60).prop_map(|lines| format!("```rust\n  {}\n```", lines.join("\n    "))),
+        2 => lines(6).prop_map(move |items| each(items, "- ")),
+        1 => lines(5).prop_map(move |lines| each(lines, "> ")),
+        2 => prop::collection::vec(words(), 1..60)
+            .prop_map(|lines| format!("```rust\n  {}\n```", lines.join("\n    "))),
     ];
     prop::collection::vec(block, 1..blocks_max).prop_map(|blocks| blocks.join("\n\n"))
 }
@@ -253,7 +256,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(16))]
 
     #[test]
-    fn every_discord_piece_reads_back_as_what_it_should_show(markdown in document(40)) {
+    fn every_discord_piece_reads_back_as_what_it_should_show(markdown in document(25)) {
         check(&markdown)?;
         for piece in pieces(Kind::Discord, &markdown, PIECES_ONLY) {
             prop_assert_eq!(ink(&discord_shows(&piece.text)), ink(&piece.plain), "{}", &piece.text);
@@ -266,7 +269,11 @@ proptest! {
     fn a_short_well_formed_text_goes_to_discord_as_it_is(markdown in document(4)) {
         prop_assume!(units(&markdown) <= 2_000);
         let sent = pieces(Kind::Discord, &markdown, PIECES_ONLY);
-        let lines = |text: &str| text.lines().map(|line| line.trim_end().to_owned()).filter(|line| !line.is_empty()).collect::<Vec<_>>();
+        // Spaces at the end of a line, and how many blank lines stand between two blocks, say nothing.
+        let lines = |text: &str| {
+            let lines = text.lines().map(|line| line.trim_end().to_owned());
+            lines.filter(|line| !line.is_empty()).collect::<Vec<_>>()
+        };
         prop_assert_eq!(sent.len(), 1);
         prop_assert_eq!(lines(&sent[0].text), lines(&markdown));
     }
@@ -340,7 +347,8 @@ fn a_draft_closes_what_is_open() {
 
 #[test]
 fn a_draft_grows_with_its_text() {
-    let markdown = "# Title\n\nSome **bold** text, `code` and a [link](http://a.b).\n\n- one\n- two\n\n```rust\nfn main() {}\n```\nEnd.";
+    let markdown = "# Title\n\nSome **bold** text, `code` and a [link](http://a.b).\n\n\
+                    - one\n- two\n\n```rust\nfn main() {}\n```\nEnd.";
     let ends = markdown.char_indices().map(|(at, _)| at).chain([markdown.len()]);
     for end in ends {
         let shown = draft(Kind::Telegram, &markdown[..end]);

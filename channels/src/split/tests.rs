@@ -41,7 +41,7 @@ fn what_must_be_torn_is_closed_and_opened_again() {
         (
             Dialect::Telegram,
             "```py\n  a\n  b\n```",
-            46,
+            48,
             vec![
                 "<pre><code class=\"language-py\">  a</code></pre>",
                 "<pre><code class=\"language-py\">  b</code></pre>",

@@ -67,7 +67,7 @@ pub(super) enum Sign {
     NextOther,
     /// It is the line just before, of another author, and I speak to somebody.
     NextAddressed,
-    /// Many write at once; one author (see [`super::room::crowd`] for its size).
+    /// Many write at once; one author (see `Room::crowd` for its size).
     CrowdSame,
     /// Many write at once; one of us speaks to the other.
     CrowdAddressed,

@@ -122,6 +122,12 @@ async fn no_error_names_an_address_or_a_token() {
     }
 }
 
+/// As a host does it: waits for the conversation's turn, then delivers.
+async fn in_turn(adapter: &channels::discord::Discord, out: &Outbound) -> Result<channels::Sent, SendError> {
+    adapter.ready(&out.conversation).await;
+    adapter.deliver(out).await
+}
+
 #[tokio::test]
 async fn a_limit_on_a_conversation_holds_that_one_and_one_on_everything_holds_all() {
     let bot = Bot::quiet().await;
@@ -131,16 +137,16 @@ async fn a_limit_on_a_conversation_holds_that_one_and_one_on_everything_holds_al
     bot.adapter.deliver(&send(one, "k1", "x")).await.expect_err("limited");
     assert!(!bot.adapter.draft_fits(&conversation(one)), "no draft where a message has to wait");
     let began = Instant::now();
-    bot.adapter.deliver(&send(two, "k2", "x")).await.expect("the other goes on");
+    in_turn(&bot.adapter, &send(two, "k2", "x")).await.expect("the other goes on");
     assert!(began.elapsed() < wait / 2, "{:?}", began.elapsed());
-    bot.adapter.deliver(&send(one, "k1", "x")).await.expect("after the wait");
+    in_turn(&bot.adapter, &send(one, "k1", "x")).await.expect("after the wait");
     assert!(began.elapsed() >= wait - Duration::from_millis(100), "{:?}", began.elapsed());
     bot.server.fail_in(one, On::Edit, Fault::TooMany { retry_after: wait, global: true }, 1);
     let id = bot.server.answers(one)[0].id.to_string();
     let edit = out(one, "k3", Action::Edit { message_id: id, piece: piece("y") });
-    assert!(matches!(bot.adapter.deliver(&edit).await, Err(SendError::RateLimited { scope: Scope::Everything, .. })));
+    assert!(matches!(in_turn(&bot.adapter, &edit).await, Err(SendError::RateLimited { scope: Scope::Everything, .. })));
     let began = Instant::now();
-    bot.adapter.deliver(&send(two, "k4", "x")).await.expect("after the wait");
+    in_turn(&bot.adapter, &send(two, "k4", "x")).await.expect("after the wait");
     assert!(began.elapsed() >= wait - Duration::from_millis(100), "{:?}", began.elapsed());
 }
 
@@ -154,7 +160,7 @@ async fn our_pace_stays_within_the_limits() {
     let all: Vec<_> = sends
         .map(|(_, out)| {
             let adapter = bot.adapter.clone();
-            tokio::spawn(async move { adapter.deliver(&out).await })
+            tokio::spawn(async move { in_turn(&adapter, &out).await })
         })
         .collect();
     for one in all {
@@ -239,4 +245,19 @@ async fn what_is_no_place_of_discord_is_refused_without_a_request() {
     let edit = out(5, "k", Action::Edit { message_id: "x".into(), piece: piece("x") });
     assert!(matches!(bot.adapter.deliver(&edit).await, Err(SendError::Refused(_))));
     assert_eq!(bot.server.requests().len(), 0);
+}
+
+#[tokio::test]
+async fn a_person_who_never_wrote_is_reached_in_their_direct_channel() {
+    let bot = Bot::quiet().await;
+    let admin = bot.server.user("admin");
+    let place: channels::ConversationId = format!("discord:@{admin}").parse().expect("an address");
+    for key in ["k1", "k2"] {
+        let out = Outbound { conversation: place.clone(), ..send(1, key, key) };
+        bot.adapter.deliver(&out).await.expect("sent");
+    }
+    let shown: Vec<_> = bot.server.messages(bot.server.dm(admin)).into_iter().map(|message| message.text).collect();
+    assert_eq!(shown, ["k1", "k2"]);
+    let opened = bot.server.requests().iter().filter(|request| request.path.ends_with("/users/@me/channels")).count();
+    assert_eq!(opened, 1, "it is opened once");
 }

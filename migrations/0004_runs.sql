@@ -13,6 +13,7 @@ CREATE TABLE runs (
     CHECK ((state = 'running') = (finished_at IS NULL))
 ) STRICT;
 CREATE INDEX runs_of_topic ON runs (topic, id);
+CREATE INDEX finished_runs ON runs (finished_at) WHERE finished_at IS NOT NULL;
 -- What was said in a turn, in order: the person's words, the model's answers. Tool results stand in tool_calls.
 CREATE TABLE journal (
     id      INTEGER PRIMARY KEY,

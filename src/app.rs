@@ -12,7 +12,8 @@ use channels::{Channel, Intake, Kind};
 use llm::{Model, Models};
 use org::topics::Rules;
 use org::trust::Policy;
-use store::{Db, settings};
+use store::{Bell, Db, settings};
+use tools::Workspaces;
 
 use crate::classifier::Classifier;
 use crate::commands::{Commands, Facts};
@@ -99,6 +100,7 @@ impl Hive {
         let rules = Rules { active_max: u32::try_from(settings.topics.active_max)? };
         let teams = house.run_dir.join("teams");
         let executor = crate::toolkit::executor(&db, clock, &teams, &policy, &house.scrub)?;
+        let workspaces = executor.workspaces.clone();
         let fixed = Fixed::read(&house.data_dir, crate::toolkit::definitions(&executor.catalogue))?;
         let workspace = std::path::absolute(teams.join(base::ids::MAIN))?;
         let ledger = Ledger { rules: settings.budgets.clone(), models: minds.all.clone() };
@@ -126,7 +128,7 @@ impl Hive {
         let sessions =
             Sessions { db: db.clone(), clock, model: minds.main, tools: executor, voices: voices.clone(), office, limits };
         hive.start_work(sessions);
-        hive.start_upkeep(&db, clock, &settings, render);
+        hive.start_upkeep(&db, clock, &settings, render, workspaces);
         let placing = inbound::Placing {
             db: db.clone(),
             clock,
@@ -145,7 +147,7 @@ impl Hive {
         self.working.spawn("worker", worker::run(Arc::new(sessions), running, tasks, turns));
     }
 
-    fn start_upkeep(&self, db: &Db, clock: Clock, settings: &Settings, render: RenderLimits) {
+    fn start_upkeep(&self, db: &Db, clock: Clock, settings: &Settings, render: RenderLimits, workspaces: Workspaces) {
         let upkeep = upkeep::Upkeep {
             db: db.clone(),
             clock,
@@ -153,6 +155,7 @@ impl Hive {
             topics: settings.topics.clone(),
             retention: settings.retention.clone(),
             render,
+            workspaces,
         };
         self.working.spawn("upkeep", upkeep::run(Arc::new(upkeep), self.working.clone()));
     }
@@ -185,7 +188,8 @@ impl Hive {
 
     /// Resolves when there is nothing to do: all is answered and sent, or `limit` has passed.
     pub async fn idle(&self, limit: Duration) {
-        let mut bell = self.door.db.changes();
+        // What is answered last is sent last.
+        let mut bell = self.door.db.changes(Bell::Outbox);
         let all_done = async {
             loop {
                 bell.mark_unchanged();
@@ -194,8 +198,11 @@ impl Hive {
                     Ok(false) => {}
                     Err(error) => tracing::warn!("whether all is done could not be read: {error:#}"),
                 }
-                if bell.changed().await.is_err() {
-                    return;
+                tokio::select! {
+                    biased;
+                    _ = bell.changed() => {}
+                    // A message that is answered by silence rings no outbox.
+                    () = self.door.clock.sleep(Duration::from_millis(200)) => {}
                 }
             }
         };

@@ -237,7 +237,7 @@ impl Reply for Memory {
         async { self.change(|platform| platform.typed.push(conversation.clone())) }.boxed()
     }
 
-    /// One second, Telegram's documented limit for edits in a private chat and a fifth of Discord's.
+    /// One second: what Telegram documents for a private chat, and what five in five seconds come to on Discord.
     fn draft_interval(&self, _: &ConversationId) -> Duration {
         Duration::from_secs(1)
     }

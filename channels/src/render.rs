@@ -52,9 +52,14 @@ pub fn pieces(kind: Kind, markdown: &str, limits: RenderLimits) -> Vec<Piece> {
 /// Of a text longer than one message it shows the beginning, which is what that message will say in the end.
 pub fn draft(kind: Kind, markdown: &str) -> Piece {
     let dialect = Dialect::of(kind);
-    let flow = markup::read(dialect, &unfinished::complete(markdown));
-    let units_max = length_max(kind).unwrap_or(usize::MAX / 2);
-    to_be_continued(&flow, dialect, units_max)
+    let markdown = unfinished::complete(markdown);
+    let Some(units_max) = length_max(kind) else {
+        let mut piece = whole(kind, &markdown);
+        piece.text.push(ELLIPSIS);
+        piece.plain.push(ELLIPSIS);
+        return piece;
+    };
+    to_be_continued(&markup::read(dialect, &markdown), dialect, units_max)
 }
 
 /// The length of a piece as its platform counts it, in UTF-16 units: for Telegram what remains after its entities
@@ -104,9 +109,8 @@ fn to_be_continued(flow: &Flow, dialect: Dialect, units_max: usize) -> Piece {
     let Some(range) = split::first(flow, dialect, 0, room) else {
         return Piece { text: ELLIPSIS.to_string(), plain: ELLIPSIS.to_string(), ..Piece::default() };
     };
-    let last = range.end..range.end;
-    let last = last.start.saturating_sub(1)..last.end;
-    let ends_in_block = flow.marks_in(&last).any(|mark| matches!(mark.style, Style::Pre { .. }));
+    let end = range.end - 1..range.end;
+    let ends_in_block = flow.marks_in(&end).any(|mark| matches!(mark.style, Style::Pre { .. }));
     let mut piece = piece(flow, dialect, range);
     for text in [&mut piece.text, &mut piece.plain] {
         if ends_in_block {

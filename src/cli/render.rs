@@ -105,6 +105,15 @@ mod tests {
     }
 
     #[test]
+    fn the_documentation_shows_what_is_answered() {
+        let page = include_str!("../../docs/rendering.md");
+        let (_, example) = page.split_once("printf '%s\\n' '").expect("an example");
+        let (input, rest) = example.split_once("' | hive render telegram --jsonl\n").expect("the end of its input");
+        let output = rest.lines().next().expect("its output");
+        assert_eq!(answers(Kind::Telegram, input), [serde_json::from_str::<Value>(output).expect("a JSON line")]);
+    }
+
+    #[test]
     fn a_text_over_the_given_length_comes_with_the_whole_as_a_file() {
         let answers = answers(Kind::Discord, r#"{"id": "x", "markdown": "**four**", "file_over_chars": 3}"#);
         let files = json!([{"name": "reply.md", "text": "**four**"}]);

@@ -11,7 +11,7 @@ use futures::future::BoxFuture;
 use org::topics::Rules;
 use org::trust::{Decision, Policy, Verdict};
 use store::tasks::{Origin, StopAsked};
-use store::{Conn, Db, cursors, inbox, strangers, tasks, topics, trust};
+use store::{Bell, Conn, Db, cursors, inbox, strangers, tasks, topics, trust};
 
 use crate::classifier::Classifier;
 use crate::commands::Commands;
@@ -156,7 +156,7 @@ type Busy = Arc<Mutex<BTreeSet<ConversationId>>>;
 /// Runs until `stop`.
 pub async fn run(placing: Arc<Placing>, tasks: Tasks) {
     let stop = tasks.stop_token();
-    let mut bell = placing.db.changes();
+    let mut bell = placing.db.changes(Bell::Inbox);
     let busy = Busy::default();
     while !stop.is_cancelled() {
         bell.mark_unchanged();
@@ -199,7 +199,7 @@ struct Free {
 impl Drop for Free {
     fn drop(&mut self) {
         self.busy.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.conversation);
-        self.db.ring();
+        self.db.ring(Bell::Inbox);
     }
 }
 

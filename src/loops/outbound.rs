@@ -13,7 +13,7 @@ use base::{Clock, Moment, Stop, Tasks, clock};
 use channels::{Action, Channel, ConversationId, Gone, Outbound, Piece, Scope, SendError};
 use org::trust::Policy;
 use store::outbox::{self, Loss, Row};
-use store::{Db, topics};
+use store::{Bell, Db, topics};
 
 use crate::config::{Ambiguous, Outbox};
 use crate::voices::Voices;
@@ -49,7 +49,7 @@ type Busy = Arc<Mutex<BTreeSet<ConversationId>>>;
 /// Runs until `tasks` is told to stop.
 pub async fn run(sending: Arc<Sending>, tasks: Tasks) {
     let stop = tasks.stop_token();
-    let mut bell = sending.db.changes();
+    let mut bell = sending.db.changes(Bell::Outbox);
     let busy = Busy::default();
     loop {
         bell.mark_unchanged();
@@ -107,7 +107,7 @@ struct Free {
 impl Drop for Free {
     fn drop(&mut self) {
         self.busy.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.conversation);
-        self.db.ring();
+        self.db.ring(Bell::Outbox);
     }
 }
 

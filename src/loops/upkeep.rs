@@ -8,6 +8,7 @@ use base::{Clock, Moment, Tasks, clock};
 use channels::render::RenderLimits;
 use store::retention::{self, Before};
 use store::{Db, tasks, topics};
+use tools::Workspaces;
 
 use super::worker::{LEASE, Running};
 use crate::config::{Retention, Topics};
@@ -39,6 +40,8 @@ pub struct Upkeep {
     pub retention: Retention,
     /// How words for people are cut.
     pub render: RenderLimits,
+    /// The teams' folders, where long results of tools lie.
+    pub workspaces: Workspaces,
 }
 
 /// Runs until `tasks` is told to stop.
@@ -73,7 +76,7 @@ pub async fn run(upkeep: Arc<Upkeep>, tasks: Tasks) {
 async fn listen(upkeep: &Upkeep, seen: &mut Option<i64>) -> Result<()> {
     let version = upkeep.db.foreign_writes().await?;
     if seen.replace(version).is_some_and(|before| before != version) {
-        upkeep.db.ring();
+        upkeep.db.ring_all();
     }
     Ok(())
 }
@@ -96,11 +99,14 @@ async fn housekeeping(upkeep: &Upkeep, now: Moment, stop: &base::Stop) -> Result
     upkeep.db.note("age topics", async |conn| topics::age(conn, idle, closed).await).await?;
     let rules = Before {
         talk: before(upkeep.retention.messages),
+        journal: before(upkeep.retention.journal),
         decisions: before(upkeep.retention.trust_audit),
         changes: before(upkeep.retention.trust_audit.saturating_mul(10)),
         usage: before(upkeep.retention.usage),
         held: before(HELD),
     };
+    // Files: gone with the turns that wrote them. Reading a few folders blocks for no time that counts.
+    upkeep.workspaces.sweep_results(rules.journal)?;
     for _ in 0..BATCHES_MAX {
         let gone = upkeep.db.note("delete old rows", async |conn| retention::prune(conn, &rules, BATCH).await).await?;
         if gone == 0 || stop.is_cancelled() {

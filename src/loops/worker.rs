@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use base::{TaskId, Tasks, clock};
+use store::Bell;
 use store::tasks::{StopAsked, Task};
 use store::tasks as rows;
 
@@ -53,7 +54,7 @@ impl Drop for Entered {
 /// Claims until `tasks` is told to stop; the turns themselves are tasks of `turns`, which the caller waits for.
 pub async fn run(sessions: Arc<Sessions>, running: Running, tasks: Tasks, turns: Tasks) {
     let stop = tasks.stop_token();
-    let mut bell = sessions.db.changes();
+    let mut bell = sessions.db.changes(Bell::Tasks);
     loop {
         bell.mark_unchanged();
         let due = match scan(&sessions, &running, &turns).await {
@@ -120,7 +121,7 @@ fn start(sessions: &Arc<Sessions>, running: &Running, turns: &Tasks, task: Task)
             }
         }
         // A lane is free again; the row said so already, unless the turn could not write it.
-        sessions.db.ring();
+        sessions.db.ring(Bell::Tasks);
     });
 }
 

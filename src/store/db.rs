@@ -39,11 +39,35 @@ struct Inner {
     readers: Vec<Mutex<SqliteConnection>>,
     next_reader: AtomicUsize,
     /// Set by SQLite itself whenever a row changes; read and reset at each commit.
-    touched: Arc<AtomicBool>,
-    changed: watch::Sender<u64>,
+    touched: Arc<[AtomicBool; 3]>,
+    changed: [watch::Sender<u64>; 3],
     in_one_poll: bool,
     crash: StdMutex<CrashPlan>,
     tasks: Tasks,
+}
+
+/// Which rows a loop waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bell {
+    /// What came in.
+    Inbox,
+    /// What is to be done.
+    Tasks,
+    /// What goes out.
+    Outbox,
+}
+
+impl Bell {
+    const ALL: [Bell; 3] = [Bell::Inbox, Bell::Tasks, Bell::Outbox];
+
+    fn of_table(table: &str) -> Option<Bell> {
+        match table {
+            "inbox" => Some(Bell::Inbox),
+            "tasks" => Some(Bell::Tasks),
+            "outbox" => Some(Bell::Outbox),
+            _ => None,
+        }
+    }
 }
 
 struct Writer {
@@ -99,9 +123,13 @@ impl Db {
         let opening = async {
             let mut conn = connect(path).await?;
             crate::schema::bring_up_to_date(&mut conn).await?;
-            let touched = Arc::new(AtomicBool::new(false));
-            let flag = touched.clone();
-            conn.lock_handle().await?.set_update_hook(move |_| flag.store(true, Ordering::Release));
+            let touched: Arc<[AtomicBool; 3]> = Arc::default();
+            let flags = touched.clone();
+            conn.lock_handle().await?.set_update_hook(move |change| {
+                if let Some(bell) = Bell::of_table(change.table) {
+                    flags[bell as usize].store(true, Ordering::Release);
+                }
+            });
             let mut readers = Vec::new();
             for _ in 0..if in_one_poll { 0 } else { READERS } {
                 readers.push(Mutex::new(connect(path).await?));
@@ -114,7 +142,7 @@ impl Db {
                     readers,
                     next_reader: AtomicUsize::new(0),
                     touched,
-                    changed: watch::Sender::new(0),
+                    changed: std::array::from_fn(|_| watch::Sender::new(0)),
                     in_one_poll,
                     crash: StdMutex::default(),
                     tasks: Tasks::new(),
@@ -163,14 +191,19 @@ impl Db {
         work(&mut conn).await
     }
 
-    /// Rings after every commit that changed a row. Missing a ring costs latency only: rescan on it, or on time.
-    pub fn changes(&self) -> watch::Receiver<u64> {
-        self.inner.changed.subscribe()
+    /// Rings after every commit that changed such a row. Missing a ring costs latency only: rescan on it, or on time.
+    pub fn changes(&self, bell: Bell) -> watch::Receiver<u64> {
+        self.inner.changed[bell as usize].subscribe()
     }
 
-    /// Rings the bell by hand, for changes that another process made.
-    pub fn ring(&self) {
-        self.inner.changed.send_modify(|count| *count += 1);
+    /// Rings a bell by hand: something else that its loop waits for has changed.
+    pub fn ring(&self, bell: Bell) {
+        self.inner.changed[bell as usize].send_modify(|count| *count += 1);
+    }
+
+    /// Rings every bell, for changes that another process made.
+    pub fn ring_all(&self) {
+        Bell::ALL.into_iter().for_each(|bell| self.ring(bell));
     }
 
     /// A number that changes when another connection, for example another process, has written.
@@ -303,8 +336,10 @@ impl Db {
             self.after_commit(&group.names);
         }
         group.outcome.send_replace(Some(outcome));
-        if self.inner.touched.swap(false, Ordering::AcqRel) {
-            self.ring();
+        for bell in Bell::ALL {
+            if self.inner.touched[bell as usize].swap(false, Ordering::AcqRel) {
+                self.ring(bell);
+            }
         }
     }
 

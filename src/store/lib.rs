@@ -26,7 +26,7 @@ pub mod usage;
 #[cfg(test)]
 mod tests;
 
-pub use db::Db;
+pub use db::{Bell, Db};
 pub use schema::{integrity, newest};
 /// What store functions take.
 pub use sqlx::SqliteConnection as Conn;

@@ -8,8 +8,10 @@ use crate::Conn;
 /// Before which moment rows of each sort may go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Before {
-    /// What was said: inbox, journal, tool calls, outbox, tasks, summaries.
+    /// Messages in and out, and the tasks they caused.
     pub talk: Moment,
+    /// Turns: what was said in them and their tool calls.
+    pub journal: Moment,
     /// The log of trust decisions; changes of trust are kept ten times as long (the caller says so).
     pub decisions: Moment,
     /// Changes of trust.
@@ -24,7 +26,7 @@ pub struct Before {
 /// sort means that nothing is left to do.
 pub async fn prune(conn: &mut Conn, before: &Before, batch: u32) -> Result<u64> {
     let mut gone = 0;
-    let rules: [(&'static str, Moment); 8] = [
+    let rules: [(&'static str, Moment); 9] = [
         (
             "DELETE FROM outbox WHERE id IN (SELECT id FROM outbox o WHERE finished_at < $1
                AND NOT EXISTS (SELECT 1 FROM outbox e WHERE e.target = o.id) LIMIT $2)",
@@ -39,6 +41,7 @@ pub async fn prune(conn: &mut Conn, before: &Before, batch: u32) -> Result<u64> 
             "DELETE FROM inbox WHERE id IN (SELECT id FROM inbox WHERE received_at < $1 AND state = 'held' LIMIT $2)",
             before.held,
         ),
+        ("DELETE FROM runs WHERE id IN (SELECT id FROM runs WHERE finished_at < $1 LIMIT $2)", before.journal),
         ("DELETE FROM tasks WHERE id IN (SELECT id FROM tasks WHERE finished_at < $1 LIMIT $2)", before.talk),
         (
             "DELETE FROM topics WHERE id IN (SELECT id FROM topics t WHERE state = 'closed' AND last_activity_at < $1

@@ -449,7 +449,7 @@ async fn everything_old_goes_and_nothing_else() {
             outbox::sent(conn, id, "m", 2).await?;
         }
         topics::set_state(conn, topic, topics::State::Closed).await?;
-        let before = retention::Before { talk: 100, decisions: 100, changes: 100, usage: 100, held: 0 };
+        let before = retention::Before { talk: 100, journal: 100, decisions: 100, changes: 100, usage: 100, held: 0 };
         while retention::prune(conn, &before, 1).await? > 0 {}
         assert_eq!(inbox::counts(conn).await?, [("held".to_owned(), 1), ("received".to_owned(), 1)]);
         assert!(outbox::counts(conn).await?.is_empty());
@@ -511,14 +511,19 @@ async fn a_writer_dropped_in_the_middle_leaves_nothing_behind() {
 }
 
 #[tokio::test]
-async fn the_bell_rings_when_a_row_changed_and_only_then() {
+async fn a_bell_rings_when_one_of_its_rows_changed_and_only_then() {
     let (db, _folder) = database().await;
-    let mut bell = db.changes();
-    bell.mark_unchanged();
+    let (mut inbox, mut outbox) = (db.changes(Bell::Inbox), db.changes(Bell::Outbox));
+    inbox.mark_unchanged();
+    outbox.mark_unchanged();
     db.tx("nothing", async |conn| inbox::waiting_conversations(conn).await).await.unwrap();
-    assert!(!bell.has_changed().unwrap());
-    db.note("something", async |conn| settings::set(conn, "a", "b").await).await.unwrap();
-    assert!(bell.has_changed().unwrap());
+    db.note("something else", async |conn| settings::set(conn, "a", "b").await).await.unwrap();
+    assert!(!inbox.has_changed().unwrap() && !outbox.has_changed().unwrap());
+    let came = db.note("a message", async |conn| inbox::insert(conn, &message("1", "x"), inbox::State::Received, 1).await);
+    assert!(came.await.unwrap().is_some());
+    assert!(inbox.has_changed().unwrap() && !outbox.has_changed().unwrap());
+    db.ring_all();
+    assert!(outbox.has_changed().unwrap());
 }
 
 #[tokio::test]

@@ -123,10 +123,18 @@ impl Hive {
         hive.sending.spawn("outbound", outbound::run(Arc::new(sending), hive.sending.clone()));
         let office = Office { fixed, ledger: ledger.clone(), policy: policy.clone(), scrub: house.scrub, workspace };
         let facts = Facts { policy, rules, started_at: now, model: minds.main.reference().to_string(), render };
-        let classifier = Classifier { db: db.clone(), clock, model: minds.classifier, ledger };
+        let several = settings.topics.several_topics;
+        let classifier = Classifier { db: db.clone(), clock, model: minds.classifier, ledger, several };
         let limits = limits(&settings, minds.output_tokens_max, minds.main.as_ref(), render)?;
-        let sessions =
-            Sessions { db: db.clone(), clock, model: minds.main, tools: executor, voices: voices.clone(), office, limits };
+        let sessions = Sessions {
+            db: db.clone(),
+            clock,
+            model: minds.main,
+            tools: executor,
+            voices: voices.clone(),
+            office,
+            limits,
+        };
         hive.start_work(sessions);
         hive.start_upkeep(&db, clock, &settings, render, workspaces);
         let placing = inbound::Placing {
@@ -164,7 +172,8 @@ impl Hive {
         // The terminal alone is nobody's reason to stay: a hive whose every platform refuses it should be seen to fail.
         let remote = voices.all().filter(|channel| channel.kind() != Kind::Console).count();
         let listened_to = Arc::new(AtomicUsize::new(remote));
-        for channel in voices.all().cloned() {
+        for channel in voices.all() {
+            let channel = channel.clone();
             let (door, stop): (Arc<dyn Intake>, _) = (self.door.clone(), self.receiving.stop_token());
             let (listened_to, deaf) = (listened_to.clone(), self.rest.deaf.clone());
             self.receiving.spawn("receive", async move {
@@ -254,4 +263,3 @@ fn limits(settings: &Settings, output_tokens_max: u32, model: &dyn Model, render
         attachments: settings.attachments.clone(),
     })
 }
-

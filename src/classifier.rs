@@ -27,6 +27,8 @@ pub struct Classifier {
     pub model: Option<Arc<dyn Model>>,
     /// Prices.
     pub ledger: Ledger,
+    /// Whether a message may belong to several topics.
+    pub several: bool,
 }
 
 impl Classifier {
@@ -64,7 +66,7 @@ impl Classifier {
         let request = Request {
             system: vec![System { text: INSTRUCTION.trim().to_owned(), cached: true }],
             tools: Vec::new(),
-            messages: vec![Message::user(org::topics::question(candidates, event))],
+            messages: vec![Message::user(org::topics::question(candidates, event, self.several))],
             output_tokens_max: ANSWER_TOKENS,
         };
         let now = self.clock.now();
@@ -80,6 +82,6 @@ impl Classifier {
         let sender = Some(event.sender.id.to_string());
         let entry = self.ledger.entry(None, sender, "classify", &answer.model, &answer.usage);
         self.db.note("note a judgement's cost", async |conn| usage::add(conn, &entry, now).await).await?;
-        Ok(org::topics::parse(&answer.text(), candidates))
+        Ok(org::topics::parse(&answer.text(), candidates, self.several))
     }
 }

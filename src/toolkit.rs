@@ -21,8 +21,7 @@ pub fn executor(db: &Db, clock: Clock, teams: &Path, policy: &Arc<Policy>, scrub
     let workspaces = Workspaces::open(teams)?;
     // The main team's folder is made now: a session's prompt names it.
     workspaces.of(&base::TeamName::main())?;
-    let handles =
-        Handles { db: db.clone(), clock, workspaces: workspaces.clone(), policy: policy.clone() };
+    let handles = Handles { db: db.clone(), clock, workspaces: workspaces.clone(), policy: policy.clone() };
     Ok(Executor {
         db: db.clone(),
         clock,

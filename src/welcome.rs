@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 use base::Moment;
-use channels::{Action, Button, ConversationId, Emphasis, Inbound, Kind, Place, SenderId};
 use channels::render::{self, RenderLimits};
+use channels::{Action, Button, ConversationId, Emphasis, Inbound, Kind, Place, SenderId};
 use org::trust::Policy;
 use store::outbox::{self, Loss, New, Row};
 use store::{Conn, strangers, trust};
@@ -16,14 +16,18 @@ pub async fn tell(conn: &mut Conn, policy: &Policy, event: &Inbound, stranger: i
     let sender = &event.sender.id;
     let admins = org::trust::admins(conn, policy, now).await?;
     let asked = if admins.is_empty() { "Whoever runs me has to let you in" } else { "I have asked an admin" };
-    let words = format!("I don't know you yet, so I can't answer. {asked}; what you write until then is kept. Your id: `{sender}`");
+    let words = format!(
+        "I don't know you yet, so I can't answer. {asked}; what you write until then is kept. Your id: `{sender}`"
+    );
     let reply_to = (event.place != Place::Direct).then(|| event.event_id.clone());
     push(conn, &event.conversation, &words, &[], reply_to, now).await?;
     let who = escaped(&event.sender.name);
     let place = match &event.place {
         Place::Direct => "a direct conversation".to_owned(),
         Place::Group { title } | Place::Thread { title, .. } if title.is_empty() => format!("`{}`", event.conversation),
-        Place::Group { title } | Place::Thread { title, .. } => format!("{} (`{}`)", escaped(title), event.conversation),
+        Place::Group { title } | Place::Thread { title, .. } => {
+            format!("{} (`{}`)", escaped(title), event.conversation)
+        }
     };
     let notice = format!("{who} (`{sender}`) wants to talk to me in {place}.");
     let button = |label: &str, word: &str, emphasis| Button {
@@ -31,8 +35,7 @@ pub async fn tell(conn: &mut Conn, policy: &Policy, event: &Inbound, stranger: i
         data: format!("{word}:{stranger}"),
         emphasis,
     };
-    let buttons =
-        [vec![button("Trust", "trust", Emphasis::Primary), button("Deny", "deny", Emphasis::Danger)]];
+    let buttons = [vec![button("Trust", "trust", Emphasis::Primary), button("Deny", "deny", Emphasis::Danger)]];
     for admin in &admins {
         let place = reach(conn, admin).await?;
         let id = push(conn, &place, &notice, &buttons, None, now).await?;

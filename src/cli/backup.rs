@@ -11,6 +11,9 @@ use crate::config::Config;
 pub(super) fn run(config: &Config, to: &Path) -> Result<ExitCode> {
     ensure!(!to.exists(), "{} exists already: name a file that does not", to.display());
     block_on(async { open(config).await?.backup(to).await })?;
-    print(&format!("{} is a whole copy; to restore it, stop the hive and put it in place of openhive.db", to.display()))?;
+    print(&format!(
+        "{} is a whole copy; to restore it, stop the hive and put it in place of openhive.db",
+        to.display()
+    ))?;
     Ok(ExitCode::SUCCESS)
 }

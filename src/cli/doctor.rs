@@ -91,10 +91,20 @@ async fn database(config: &Config, found: &mut Findings) -> Result<()> {
     }
     let (came, went, load, losses) = db
         .read(async |conn| {
-            Ok((inbox::counts(conn).await?, outbox::counts(conn).await?, tasks::load(conn).await?, outbox::losses(conn, 3).await?))
+            Ok((
+                inbox::counts(conn).await?,
+                outbox::counts(conn).await?,
+                tasks::load(conn).await?,
+                outbox::losses(conn, 3).await?,
+            ))
         })
         .await?;
-    found.note(&format!("came in: {}; went out: {}; {} tasks queued", show_counts(&came), show_counts(&went), load.0))?;
+    found.note(&format!(
+        "came in: {}; went out: {}; {} tasks queued",
+        show_counts(&came),
+        show_counts(&went),
+        load.0
+    ))?;
     for (conversation, state, note, _) in losses {
         found.note(&format!("a message to {conversation} is {state}: {note}"))?;
     }
@@ -107,7 +117,9 @@ async fn admins(config: &Config, found: &mut Findings) -> Result<()> {
     let admins = db.read(async |conn| org::trust::admins(conn, &config.trust, now).await).await?;
     match admins.is_empty() {
         true => found.note("there is no admin but whoever sits at the terminal: `hive pair` makes one"),
-        false => found.good(&format!("admins: {}", admins.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))),
+        false => {
+            found.good(&format!("admins: {}", admins.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")))
+        }
     }
 }
 

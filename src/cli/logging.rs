@@ -16,7 +16,9 @@ use crate::config::{LogFormat, Logs};
 pub(super) fn start(logs: &Logs, scrub: &Scrub) -> Result<()> {
     // Other crates' messages may hold what they were given; only their warnings are shown by default.
     let directives = match logs.filter.as_str() {
-        level @ ("trace" | "debug" | "info") => format!("warn,serenity=off,openhive={level},channels={level},llm={level},tools={level},org={level},store={level}"),
+        level @ ("trace" | "debug" | "info") => format!(
+            "warn,serenity=off,openhive={level},channels={level},llm={level},tools={level},org={level},store={level}"
+        ),
         other => other.to_owned(),
     };
     let filter = EnvFilter::builder().parse(directives)?;

@@ -27,7 +27,11 @@ use clap::{Parser, Subcommand};
 use crate::config::{self, Config, Environment};
 
 #[derive(Parser)]
-#[command(name = "hive", version, about = "A chat bot for Discord and Telegram with a durable hive of agents behind it.")]
+#[command(
+    name = "hive",
+    version,
+    about = "A chat bot for Discord and Telegram with a durable hive of agents behind it."
+)]
 struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
@@ -159,7 +163,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Doctor { offline } => doctor::run(&Environment::from_process(dotenv().as_path()), offline),
         Command::Backup { to } => backup::run(&configuration()?, &to),
         Command::Render { platform, .. } => lines(|input, output| render::run(platform, input, output)),
-        Command::Check(Check::Trust { .. }) => lines(|input, output| check::trust(input, output)),
+        Command::Check(Check::Trust { .. }) => lines(check::trust),
         Command::Eval(Eval::Threads { irc, .. }) => lines(|input, output| {
             eval::threads(input, if irc { eval::Format::Irc } else { eval::Format::Jsonl }, output)
         }),

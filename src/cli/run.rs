@@ -203,7 +203,8 @@ pub(super) fn models(config: &Config) -> Result<Models> {
 fn minds(config: &Config, all: Arc<Models>) -> Result<Minds> {
     let main = all.get(&config.models.main)?;
     let offline = config.models.main.profile == llm::offline::PROFILE;
-    let output_tokens_max = config.models.profile(&config.models.main.profile).map_or(1_024, |profile| profile.output_tokens_max);
+    let output_tokens_max =
+        config.models.profile(&config.models.main.profile).map_or(1_024, |profile| profile.output_tokens_max);
     // The offline model cannot judge: the words of the messages do.
     let classifier = if offline { None } else { Some(all.get(&config.models.classifier)?) };
     Ok(Minds { main, output_tokens_max, classifier, all })

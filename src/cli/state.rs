@@ -25,7 +25,9 @@ pub(super) fn topics(config: &Config, as_json: bool) -> Result<ExitCode> {
                 "summary": topic.summary, "last_activity_at_ms": topic.last_activity_at,
             })
             .to_string(),
-            false => format!("{:>5}  {:<6}  {at}  {}  {}", topic.id, topic.state.as_str(), topic.conversation, topic.name),
+            false => {
+                format!("{:>5}  {:<6}  {at}  {}  {}", topic.id, topic.state.as_str(), topic.conversation, topic.name)
+            }
         })?;
     }
     Ok(ExitCode::SUCCESS)
@@ -41,7 +43,8 @@ pub(super) fn status(config: &Config, as_json: bool) -> Result<ExitCode> {
             let (queued, running) = tasks::load(conn).await?;
             let counts = |rows: Vec<(String, i64)>| rows.into_iter().collect::<std::collections::BTreeMap<_, _>>();
             let (inbox, outbox) = (counts(inbox::counts(conn).await?), counts(outbox::counts(conn).await?));
-            Ok(json!({ "tasks": { "queued": queued, "running": running }, "inbox": inbox, "outbox": outbox }).to_string())
+            Ok(json!({ "tasks": { "queued": queued, "running": running }, "inbox": inbox, "outbox": outbox })
+                .to_string())
         })
         .await
     })?;

@@ -156,9 +156,8 @@ fn row_text(row: &Row) -> String {
 }
 
 fn log(config: &Config, as_json: bool, changes: bool, limit: u32) -> Result<()> {
-    let entries = block_on(async {
-        open(config).await?.read(async |conn| trust::log_latest(conn, changes, limit).await).await
-    })?;
+    let entries =
+        block_on(async { open(config).await?.read(async |conn| trust::log_latest(conn, changes, limit).await).await })?;
     for entry in entries {
         print(&if as_json { entry_json(&entry) } else { entry_text(&entry) })?;
     }

@@ -20,8 +20,12 @@ fn run<'a>(_: &'a mut Conn, asked: &'a Asked<'a>) -> BoxFuture<'a, Result<String
     let seen = COMMANDS.iter().filter(|command| asked.admin || command.who != Who::Admin);
     let fits = |command: &&&Command| wanted.as_deref().is_none_or(|wanted| command.name.starts_with(wanted));
     let fitting: Vec<_> = seen.clone().filter(fits).collect();
-    let shown: Vec<_> = if fitting.is_empty() { seen.map(line).collect() } else { fitting.into_iter().map(line).collect() };
-    let text = format!("Talk to me as you would to anybody. These are answered at once, without a model:\n{}", shown.join("\n"));
+    let shown: Vec<_> =
+        if fitting.is_empty() { seen.map(line).collect() } else { fitting.into_iter().map(line).collect() };
+    let text = format!(
+        "Talk to me as you would to anybody. These are answered at once, without a model:\n{}",
+        shown.join("\n")
+    );
     Box::pin(async move { Ok(text) })
 }
 

@@ -5,7 +5,8 @@ use channels::{Menu, MenuCommand, MenuOption};
 use super::{COMMANDS, Command};
 
 /// What stands above a family of commands.
-const FAMILIES: &[(&str, &str)] = &[("topic", "Open, choose, rename and close topics"), ("trust", "Who may talk to me (admins)")];
+const FAMILIES: &[(&str, &str)] =
+    &[("topic", "Open, choose, rename and close topics"), ("trust", "Who may talk to me (admins)")];
 
 /// The menu of every platform.
 pub fn menu() -> Menu {

@@ -17,7 +17,12 @@ pub(super) const PAIR: Command = Command {
     name: "pair",
     about: "Become an admin with a code of whoever runs me",
     who: Who::Anybody,
-    takes: &[Takes { name: "code", about: "the code that `hive pair` printed", kind: OptionKind::Text, required: true }],
+    takes: &[Takes {
+        name: "code",
+        about: "the code that `hive pair` printed",
+        kind: OptionKind::Text,
+        required: true,
+    }],
     run: |conn, asked| Box::pin(run(conn, asked)),
 };
 
@@ -50,13 +55,8 @@ async fn run(conn: &mut Conn, asked: &Asked<'_>) -> Result<String> {
         pairings::add_try(conn, sender, asked.now).await?;
         return Ok("This code is wrong, was used, or has expired. `hive pair` prints a new one.".to_owned());
     }
-    let change = Change {
-        sender: sender.clone(),
-        conversation: None,
-        actor: Actor::Pairing,
-        via: Via::Pairing,
-        at: asked.now,
-    };
+    let change =
+        Change { sender: sender.clone(), conversation: None, actor: Actor::Pairing, via: Via::Pairing, at: asked.now };
     Ok(match change::grant(conn, &asked.facts.policy, &change, Role::Admin, None).await? {
         Ok(_) => format!("You are an admin now, `{sender}`. `/help` lists what you can do."),
         Err(refusal) => format!("The code is right, but {refusal}."),

@@ -54,7 +54,8 @@ fn of_line(line: &str) -> Option<Reading> {
     if let Some(command) = find(&first) {
         return Some(of_words(command, rest(line, 1)));
     }
-    let family: Vec<_> = COMMANDS.iter().filter_map(|command| command.name.strip_prefix(&format!("{first} "))).collect();
+    let family: Vec<_> =
+        COMMANDS.iter().filter_map(|command| command.name.strip_prefix(&format!("{first} "))).collect();
     (!family.is_empty()).then(|| Reading::Wrong(format!("`/{first}` needs one of: {}.", family.join(", "))))
 }
 
@@ -86,7 +87,11 @@ fn of_words(command: &'static Command, line: &str) -> Reading {
         }
         let mut free = command.takes.iter().filter(open);
         let Some(next) = free.next() else {
-            return Reading::Wrong(format!("`/{}` takes no more than that: `{}` is left over.", command.name, base::text::cut(left, 60)));
+            return Reading::Wrong(format!(
+                "`/{}` takes no more than that: `{}` is left over.",
+                command.name,
+                base::text::cut(left, 60)
+            ));
         };
         if free.next().is_none() && next.kind == channels::OptionKind::Text {
             values.push((next.name, left.to_owned()));
@@ -112,7 +117,8 @@ fn of_named(name: &str, given: &[(String, String)]) -> Reading {
 }
 
 fn complete(command: &'static Command, values: Vec<(&'static str, String)>) -> Reading {
-    let missing = command.takes.iter().find(|takes| takes.required && !values.iter().any(|(name, _)| *name == takes.name));
+    let missing =
+        command.takes.iter().find(|takes| takes.required && !values.iter().any(|(name, _)| *name == takes.name));
     match missing {
         Some(takes) => Reading::Wrong(format!("`/{}` needs {}: {}.", command.name, takes.name, takes.about)),
         None => Reading::Command(command, values),
@@ -156,7 +162,10 @@ mod tests {
 
     #[test]
     fn a_near_miss_gets_a_hint() {
-        assert_eq!(shown(Some(unknown("trusst"))), "I don't know `/trusst`. Did you mean `/trust`? `/help` lists what I know.");
+        assert_eq!(
+            shown(Some(unknown("trusst"))),
+            "I don't know `/trusst`. Did you mean `/trust`? `/help` lists what I know."
+        );
         assert_eq!(shown(Some(unknown("xyzzy"))), "I don't know `/xyzzy`. `/help` lists what I know.");
     }
 }

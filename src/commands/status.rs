@@ -18,7 +18,11 @@ async fn run(conn: &mut Conn, asked: &Asked<'_>) -> Result<String> {
     let mut lines = Vec::new();
     for topic in topics::open_ones(conn, &asked.event.conversation).await? {
         for (task, state) in tasks::open_of_topic(conn, topic.id).await? {
-            lines.push(format!("- `{}` **{}**: task {task} is {state}", topic.id, crate::welcome::escaped(&topic.name)));
+            lines.push(format!(
+                "- `{}` **{}**: task {task} is {state}",
+                topic.id,
+                crate::welcome::escaped(&topic.name)
+            ));
         }
     }
     if lines.is_empty() {

@@ -12,7 +12,12 @@ pub(super) const STOP: Command = Command {
     name: "stop",
     about: "Have me stop what I am doing here",
     who: Who::Trusted,
-    takes: &[Takes { name: "topic", about: "its number or its name; all of them without it", kind: OptionKind::Text, required: false }],
+    takes: &[Takes {
+        name: "topic",
+        about: "its number or its name; all of them without it",
+        kind: OptionKind::Text,
+        required: false,
+    }],
     run: |conn, asked| Box::pin(run(conn, asked)),
 };
 

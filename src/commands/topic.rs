@@ -83,7 +83,9 @@ async fn new(conn: &mut Conn, asked: &Asked<'_>) -> Result<String> {
     topics::choose(conn, conversation, &asked.event.sender.id, topic, asked.now).await?;
     Ok(match name.trim() {
         "" => format!("Topic `{topic}` is open. What is it about?"),
-        name => format!("Topic `{topic}`, **{}**, is open. What you say next goes there.", crate::welcome::escaped(name)),
+        name => {
+            format!("Topic `{topic}`, **{}**, is open. What you say next goes there.", crate::welcome::escaped(name))
+        }
     })
 }
 
@@ -101,7 +103,11 @@ async fn switch(conn: &mut Conn, asked: &Asked<'_>) -> Result<String> {
         Ok(topic) => {
             org::topics::use_topic(conn, conversation, topic.id, asked.facts.rules, asked.now).await?;
             topics::choose(conn, conversation, sender, topic.id, asked.now).await?;
-            Ok(format!("What you say next goes to `{}` **{}**. `/topic switch auto` ends that.", topic.id, crate::welcome::escaped(&topic.name)))
+            Ok(format!(
+                "What you say next goes to `{}` **{}**. `/topic switch auto` ends that.",
+                topic.id,
+                crate::welcome::escaped(&topic.name)
+            ))
         }
     }
 }
@@ -135,9 +141,9 @@ async fn close(conn: &mut Conn, asked: &Asked<'_>) -> Result<String> {
 pub(super) async fn find(conn: &mut Conn, asked: &Asked<'_>) -> Result<Result<Topic, String>> {
     let open = topics::open_ones(conn, &asked.event.conversation).await?;
     let found = match asked.value("topic") {
-        Some(wanted) => org::topics::find(&open, wanted).cloned().ok_or_else(|| {
-            format!("There is no open topic `{}` here. `/topics` lists them.", text::cut(wanted, 48))
-        }),
+        Some(wanted) => org::topics::find(&open, wanted)
+            .cloned()
+            .ok_or_else(|| format!("There is no open topic `{}` here. `/topics` lists them.", text::cut(wanted, 48))),
         None => open.into_iter().next().ok_or_else(|| "There is no topic here yet.".to_owned()),
     };
     Ok(found)

@@ -21,9 +21,14 @@ const WHERE: Takes = Takes {
     kind: OptionKind::Conversation,
     required: false,
 };
-const EXPIRES: Takes =
-    Takes { name: "expires", about: "for how long, such as 12h or 7d; for good without it", kind: OptionKind::Text, required: false };
-const COUNT: Takes = Takes { name: "count", about: "how many entries, 20 without it", kind: OptionKind::Text, required: false };
+const EXPIRES: Takes = Takes {
+    name: "expires",
+    about: "for how long, such as 12h or 7d; for good without it",
+    kind: OptionKind::Text,
+    required: false,
+};
+const COUNT: Takes =
+    Takes { name: "count", about: "how many entries, 20 without it", kind: OptionKind::Text, required: false };
 
 pub(super) const ADD: Command = Command {
     name: "trust add",
@@ -73,10 +78,11 @@ async fn edit(conn: &mut Conn, asked: &Asked<'_>, verb: Verb) -> Result<String> 
         Ok(sender) => sender,
         Err(why) => return Ok(why),
     };
-    let (conversation, expires_at) = match (values::place(asked, "conversation", sender.kind()), values::end(asked, "expires")) {
-        (Ok(conversation), Ok(expires_at)) => (conversation, expires_at),
-        (Err(why), _) | (_, Err(why)) => return Ok(why),
-    };
+    let (conversation, expires_at) =
+        match (values::place(asked, "conversation", sender.kind()), values::end(asked, "expires")) {
+            (Ok(conversation), Ok(expires_at)) => (conversation, expires_at),
+            (Err(why), _) | (_, Err(why)) => return Ok(why),
+        };
     let actor = Actor::Person(asked.event.sender.id.clone());
     let change = Change { sender, conversation, actor, via: Via::Command, at: asked.now };
     let policy = &asked.facts.policy;
@@ -98,7 +104,10 @@ fn said(verb: Verb, change: &Change, expires_at: Option<clock::Moment>, done: Re
     };
     let messages = |what: &str| match i64::try_from(changed.messages).unwrap_or(i64::MAX) {
         0 => String::new(),
-        number => format!(" {} {what}.", base::text::count(number, "message of theirs").replace("message of theirss", "messages of theirs")),
+        number => format!(
+            " {} {what}.",
+            base::text::count(number, "message of theirs").replace("message of theirss", "messages of theirs")
+        ),
     };
     match verb {
         Verb::Add => format!("`{who}` is trusted {place}{until}.{}", messages("handed over")),
@@ -108,7 +117,8 @@ fn said(verb: Verb, change: &Change, expires_at: Option<clock::Moment>, done: Re
 }
 
 async fn list(conn: &mut Conn, asked: &Asked<'_>) -> Result<String> {
-    let mut lines: Vec<String> = asked.facts.policy.admins.iter().map(|id| format!("- `{id}`: admin (HIVE_ADMINS)")).collect();
+    let mut lines: Vec<String> =
+        asked.facts.policy.admins.iter().map(|id| format!("- `{id}`: admin (HIVE_ADMINS)")).collect();
     for row in trust::list(conn, None, None).await? {
         lines.push(row_line(&row, asked.now));
     }
@@ -141,7 +151,8 @@ async fn log(conn: &mut Conn, asked: &Asked<'_>) -> Result<String> {
 }
 
 fn log_line(entry: &Audit) -> String {
-    let place = if entry.conversation.is_empty() { "everywhere".to_owned() } else { format!("in `{}`", entry.conversation) };
+    let place =
+        if entry.conversation.is_empty() { "everywhere".to_owned() } else { format!("in `{}`", entry.conversation) };
     let actor = entry.actor.as_deref().unwrap_or("-");
     format!("- {}: `{}` {} {place} by {actor} ({})", clock::show(entry.at), entry.sender, entry.decision, entry.reason)
 }

@@ -36,11 +36,14 @@ async fn run(conn: &mut Conn, asked: &Asked<'_>) -> Result<String> {
 pub async fn hive_usage(conn: &mut Conn, now: Moment) -> Result<String> {
     let today = clock::day(now);
     let mut lines = vec![format!("Today: {}", show(usage::of_day(conn, today, None).await?))];
-    for (title, by) in [("By model", By::Model), ("By topic", By::Topic), ("By sender", By::Sender), ("By team", By::Team)] {
+    for (title, by) in
+        [("By model", By::Model), ("By topic", By::Topic), ("By sender", By::Sender), ("By team", By::Team)]
+    {
         let rows = usage::by(conn, by, today - 29, 10).await?;
         if !rows.is_empty() {
             lines.push(format!("\n{title}, last 30 days:"));
-            let line = |(name, spent): (String, Spent)| format!("- {}: {}", crate::welcome::escaped(&name), show(spent));
+            let line =
+                |(name, spent): (String, Spent)| format!("- {}: {}", crate::welcome::escaped(&name), show(spent));
             lines.extend(rows.into_iter().map(line));
         }
     }

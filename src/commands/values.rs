@@ -12,7 +12,8 @@ use super::Asked;
 pub(super) async fn person(conn: &mut Conn, asked: &Asked<'_>, name: &str) -> Result<Result<SenderId, String>> {
     let Some(word) = asked.value(name) else {
         return Ok(answered(conn, asked).await?.ok_or_else(|| {
-            "Whom do you mean? Give an id such as `discord:42`, mention them, or answer one of their messages.".to_owned()
+            "Whom do you mean? Give an id such as `discord:42`, mention them, or answer one of their messages."
+                .to_owned()
         }));
     };
     let kind = asked.event.conversation.kind();

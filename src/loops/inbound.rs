@@ -233,8 +233,15 @@ async fn handle(placing: &Placing, id: InboxId, event: &Inbound) -> Result<()> {
     placing
         .db
         .tx("place a message", async |conn| {
-            let topic = org::topics::settle(conn, event, judgement.as_ref(), rules, now).await?;
-            enqueue(conn, id, event, topic, during_turn, now).await
+            let joined = org::topics::settle(conn, event, judgement.as_ref(), rules, now).await?;
+            for (number, topic) in joined.into_iter().enumerate() {
+                // A message of several topics has a row in each of their mailboxes.
+                let id = if number == 0 { Some(id) } else { inbox::copy_for(conn, id, topic).await? };
+                if let Some(id) = id {
+                    enqueue(conn, id, event, topic, during_turn, now).await?;
+                }
+            }
+            Ok(())
         })
         .await
 }

@@ -7,8 +7,8 @@ use std::time::Duration;
 use anyhow::Result;
 use base::{TaskId, Tasks, clock};
 use store::Bell;
-use store::tasks::{StopAsked, Task};
 use store::tasks as rows;
+use store::tasks::{StopAsked, Task};
 
 use crate::session::{self, Ended, Halt, Sessions, Why};
 

@@ -26,8 +26,7 @@ pub(super) const NOTHING_SAID: &str = "⚠️ My language model gave an empty an
 pub(super) const CUT_OFF: &str = "\n\n⚠️ The answer was longer than I may write at once. Tell me to go on if I should.";
 
 /// What a person is told when a turn was begun again and again without an end.
-pub const GIVEN_UP: &str =
-    "⚠️ I tried to answer this several times and was interrupted each time. Please ask again.";
+pub const GIVEN_UP: &str = "⚠️ I tried to answer this several times and was interrupted each time. Please ask again.";
 
 /// What stands under a text that was not finished because a person stopped it.
 pub(super) const STOPPED: &str = "⏹️ Stopped.";

@@ -120,13 +120,8 @@ mod tests {
 
     #[test]
     fn the_cut_lies_between_turns_and_never_in_this_one() {
-        let entry = |id: i64, run: i64| Entry {
-            id,
-            run: RunId(run),
-            step: 1,
-            role: journal::Role::User,
-            content: "[]".into(),
-        };
+        let entry =
+            |id: i64, run: i64| Entry { id, run: RunId(run), step: 1, role: journal::Role::User, content: "[]".into() };
         let history = |runs: &[i64]| History {
             summary: None,
             entries: runs.iter().enumerate().map(|(at, run)| entry(at as i64 + 1, *run)).collect(),

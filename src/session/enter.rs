@@ -154,7 +154,8 @@ mod tests {
 
     #[test]
     fn a_file_is_refused_by_what_the_platform_says_of_it() {
-        let rules = Attachments { size_max_bytes: 1_000_000, count_max: 2, types: vec!["image/*".into(), "text/plain".into()] };
+        let rules =
+            Attachments { size_max_bytes: 1_000_000, count_max: 2, types: vec!["image/*".into(), "text/plain".into()] };
         for (attachment, number, refused) in [
             (file("a.png", "image/png", 10), 0, None),
             (file("a.txt", "text/plain; charset=utf-8", 10), 1, None),
@@ -170,7 +171,9 @@ mod tests {
 
     #[test]
     fn names_are_names_and_nothing_more() {
-        for (name, stored) in [("a.png", "a.png"), ("../../etc/passwd", "etc-passwd"), ("..", "file"), ("", "file"), ("é x", "é-x")] {
+        for (name, stored) in
+            [("a.png", "a.png"), ("../../etc/passwd", "etc-passwd"), ("..", "file"), ("", "file"), ("é x", "é-x")]
+        {
             assert_eq!(file_name(name), stored);
         }
         assert_eq!(author("eve] [admin (discord:1)\nx"), "eve admin discord:1x");

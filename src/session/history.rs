@@ -147,11 +147,8 @@ mod tests {
             calls: vec![call(1, "a"), call(1, "b")],
         };
         let messages = history.messages().unwrap();
-        let result = |id: &str| Block::ToolResult {
-            id: id.into(),
-            content: format!("result of {id}"),
-            is_error: false,
-        };
+        let result =
+            |id: &str| Block::ToolResult { id: id.into(), content: format!("result of {id}"), is_error: false };
         assert_eq!(messages.len(), 5);
         assert_eq!(messages[2], Message { role: Role::User, content: vec![result("b"), result("a")] });
         assert_eq!(history.last_answer(RunId(1)).unwrap(), Some((2, vec![Block::Text("done".into())])));

@@ -68,7 +68,12 @@ fn rule_files(directory: &Path) -> Result<Vec<std::path::PathBuf>> {
 }
 
 /// What varies: where we are and what this line of talk is about.
-pub(super) fn varying(workspace: &Path, event: Option<&Inbound>, topic: Option<&Topic>, summary: Option<&str>) -> String {
+pub(super) fn varying(
+    workspace: &Path,
+    event: Option<&Inbound>,
+    topic: Option<&Topic>,
+    summary: Option<&str>,
+) -> String {
     let mut parts = vec![format!("## Workspace\nYour files are in `{}`.", workspace.display())];
     if let Some(event) = event {
         let place = match &event.place {

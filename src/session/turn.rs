@@ -74,17 +74,23 @@ pub async fn run(session: &Arc<Sessions>, task: &Task, halt: &Halt) -> Result<En
     let now = session.clock.now();
     let Some(topic) = task.origin.topic else {
         let note = "a message task without a topic";
-        session.db.tx("end a task", async |conn| store::tasks::finish(conn, task.id, End::Failed, note, now).await).await?;
+        session
+            .db
+            .tx("end a task", async |conn| store::tasks::finish(conn, task.id, End::Failed, note, now).await)
+            .await?;
         return Ok(Ended::Finished);
     };
     let known = session.db.read(async |conn| runs::of_task(conn, task.id).await).await?;
     if known.is_none() && !session.db.read(async |conn| inbox::waits(conn, topic).await).await? {
-        session.db.note("end an empty task", async |conn| store::tasks::finish(conn, task.id, End::Done, "", now).await).await?;
+        session
+            .db
+            .note("end an empty task", async |conn| store::tasks::finish(conn, task.id, End::Done, "", now).await)
+            .await?;
         return Ok(Ended::Nothing);
     }
     let entered = session.db.note("enter a turn", async |conn| runs::enter(conn, task, now).await).await?;
     let mut turn = Turn::new(session, task, entered.id, topic, entered.steps);
-    let ending = turn.to_its_end(halt).await;
+    let ending = turn.proceed(halt).await;
     turn.draft.end().await;
     match ending {
         Ok(Some(ending)) => turn.finish(ending, None).await.map(|()| Ended::Finished),
@@ -124,7 +130,7 @@ impl<'a> Turn<'a> {
     }
 
     /// Goes on until the turn has an ending. `None`: it was written already, or the hive stops.
-    async fn to_its_end(&mut self, halt: &Halt) -> Result<Option<Ending>> {
+    async fn proceed(&mut self, halt: &Halt) -> Result<Option<Ending>> {
         self.said = self.session.db.read(async |conn| inbox::of_run(conn, self.run).await).await?;
         let mut history = self.history().await?;
         loop {
@@ -138,7 +144,10 @@ impl<'a> Turn<'a> {
             }
             if self.take_more().await? {
                 history = self.history().await?;
-            } else if history.last_answer(self.run)?.is_some_and(|(_, last)| last.iter().all(|b| b.as_tool_use().is_none())) {
+            } else if history
+                .last_answer(self.run)?
+                .is_some_and(|(_, last)| last.iter().all(|b| b.as_tool_use().is_none()))
+            {
                 // Entered again after a crash that came between the last answer and its reply.
                 let said = history.said_so_far(self.run)?;
                 return Ok(Some(self.ending(End::Done, String::new(), said)));
@@ -147,7 +156,8 @@ impl<'a> Turn<'a> {
                 let text = joined(&history.said_so_far(self.run)?, &apology::of_steps(self.steps));
                 return Ok(Some(self.ending(End::Failed, "the turn's steps are used up".to_owned(), text)));
             }
-            let left = self.session.limits.turn.saturating_sub(base::clock::millis(self.session.clock.now() - self.begun));
+            let left =
+                self.session.limits.turn.saturating_sub(base::clock::millis(self.session.clock.now() - self.begun));
             let step = tokio::select! {
                 biased;
                 () = halt.token.cancelled() => continue,
@@ -300,7 +310,9 @@ impl<'a> Turn<'a> {
         let text = joined(&said, text_of(&answer.response.content).trim());
         let (end, note, text) = match answer.response.stop {
             _ if text.trim().is_empty() => (End::Failed, "the model said nothing", apology::NOTHING_SAID.to_owned()),
-            StopReason::OutputLimit => (End::Done, "cut off by the model's limit", format!("{text}{}", apology::CUT_OFF)),
+            StopReason::OutputLimit => {
+                (End::Done, "cut off by the model's limit", format!("{text}{}", apology::CUT_OFF))
+            }
             _ => (End::Done, "", text),
         };
         self.draft.end().await;
@@ -319,7 +331,8 @@ impl<'a> Turn<'a> {
         self.session
             .db
             .tx("journal an answer", async |conn| {
-                journal::append(conn, self.run, Some(self.topic), self.steps, journal::Role::Assistant, &content, now).await?;
+                journal::append(conn, self.run, Some(self.topic), self.steps, journal::Role::Assistant, &content, now)
+                    .await?;
                 for entry in &entries {
                     usage::add(conn, entry, now).await?;
                 }
@@ -427,12 +440,8 @@ fn open_calls(history: &History, run: RunId) -> Result<Option<(i64, Vec<Asked>)>
         let mut of_step = history.calls.iter().filter(|call| call.run == run && call.step == step);
         of_step.any(|call| call.call_id == id && call.state != calls::State::Started)
     };
-    let open: Vec<Asked> = content
-        .iter()
-        .filter_map(Block::as_tool_use)
-        .filter(|call| !has_result(&call.id))
-        .map(Asked::from)
-        .collect();
+    let open: Vec<Asked> =
+        content.iter().filter_map(Block::as_tool_use).filter(|call| !has_result(&call.id)).map(Asked::from).collect();
     Ok((!open.is_empty()).then_some((step, open)))
 }
 

@@ -88,6 +88,15 @@ pub async fn place(conn: &mut Conn, id: InboxId, topic: TopicId) -> Result<bool>
     Ok(sqlx::query(sql).bind(id.0).bind(topic.0).execute(conn).await?.rows_affected() > 0)
 }
 
+/// Makes a received copy of a row for one more topic; `None` where there is one.
+pub async fn copy_for(conn: &mut Conn, id: InboxId, topic: TopicId) -> Result<Option<InboxId>> {
+    let sql = "INSERT INTO inbox (conversation, event_id, sender, received_at, event, state)
+               SELECT conversation, event_id || '+' || $2, sender, received_at, event, 'received' FROM inbox WHERE id = $1
+               ON CONFLICT DO NOTHING RETURNING id";
+    let copy: Option<i64> = sqlx::query_scalar(sql).bind(id.0).bind(topic.0).fetch_optional(conn).await?;
+    Ok(copy.map(InboxId))
+}
+
 /// Marks a received row as done with. `false` where it was already.
 pub async fn answer(conn: &mut Conn, id: InboxId) -> Result<bool> {
     let sql = "UPDATE inbox SET state = 'answered' WHERE id = $1 AND state = 'received'";

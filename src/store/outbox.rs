@@ -202,7 +202,11 @@ pub async fn put_off(conn: &mut Conn, id: OutboxId, due_at: Moment, note: &str) 
 
 /// Nobody knows whether it was sent: it stays as it is, and is looked at again at `due_at`.
 pub async fn wait_in_doubt(conn: &mut Conn, id: OutboxId, due_at: Moment) -> Result<()> {
-    sqlx::query("UPDATE outbox SET due_at = $2 WHERE id = $1 AND state = 'sending'").bind(id.0).bind(due_at).execute(conn).await?;
+    sqlx::query("UPDATE outbox SET due_at = $2 WHERE id = $1 AND state = 'sending'")
+        .bind(id.0)
+        .bind(due_at)
+        .execute(conn)
+        .await?;
     Ok(())
 }
 

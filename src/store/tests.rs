@@ -58,6 +58,9 @@ async fn an_event_is_taken_in_once_and_goes_its_way() {
         assert!(inbox::amend(conn, &room(), "5", "hi there").await?);
         let topic = topics::open(conn, &room(), "Greetings", NamedBy::Code, 10).await?;
         assert!(inbox::place(conn, id, topic).await?);
+        let copy = inbox::copy_for(conn, id, topic).await?.unwrap();
+        assert_eq!(inbox::copy_for(conn, id, topic).await?, None, "one copy for each topic");
+        assert!(inbox::answer(conn, copy).await?);
         assert!(!inbox::place(conn, id, topic).await?, "placed twice");
         assert!(!inbox::answer(conn, id).await?, "answered after it was placed");
         assert!(inbox::waits(conn, topic).await?);
@@ -73,7 +76,7 @@ async fn an_event_is_taken_in_once_and_goes_its_way() {
         assert_eq!(inbox::senders_called(conn, Kind::Telegram, "ALICE").await?, [alice().id]);
         assert!(inbox::senders_called(conn, Kind::Discord, "alice").await?.is_empty());
         assert_eq!(inbox::event(conn, id).await?, Some(message("5", "hi there")));
-        assert_eq!(inbox::counts(conn).await?, [("taken".to_owned(), 1)]);
+        assert_eq!(inbox::counts(conn).await?, [("answered".to_owned(), 1), ("taken".to_owned(), 1)]);
         assert!(!inbox::amend(conn, &room(), "5", "too late").await?);
         Ok(())
     })
@@ -519,7 +522,8 @@ async fn a_bell_rings_when_one_of_its_rows_changed_and_only_then() {
     db.tx("nothing", async |conn| inbox::waiting_conversations(conn).await).await.unwrap();
     db.note("something else", async |conn| settings::set(conn, "a", "b").await).await.unwrap();
     assert!(!inbox.has_changed().unwrap() && !outbox.has_changed().unwrap());
-    let came = db.note("a message", async |conn| inbox::insert(conn, &message("1", "x"), inbox::State::Received, 1).await);
+    let came =
+        db.note("a message", async |conn| inbox::insert(conn, &message("1", "x"), inbox::State::Received, 1).await);
     assert!(came.await.unwrap().is_some());
     assert!(inbox.has_changed().unwrap() && !outbox.has_changed().unwrap());
     db.ring_all();

@@ -35,8 +35,8 @@ pub struct Candidate {
 /// What a classifier says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Judgement {
-    /// It belongs to that topic.
-    Joins(TopicId),
+    /// It belongs to these topics: one, or several where the configuration allows it.
+    Joins(Vec<TopicId>),
     /// It opens a topic with that name; code makes one where the name is empty.
     Opens(String),
 }
@@ -86,18 +86,17 @@ pub fn from_words(candidates: &[Candidate], event: &Inbound) -> Option<Judgement
         .collect();
     let message = threads::Message { sender: &who, text: &what, at_ms: event.sent_at_ms };
     match threads::chances(&known, &message).choice() {
-        threads::Choice::Sure(at) | threads::Choice::Unsure(at) => Some(Judgement::Joins(candidates.get(at)?.id)),
+        threads::Choice::Sure(at) | threads::Choice::Unsure(at) => Some(Judgement::Joins(vec![candidates.get(at)?.id])),
         threads::Choice::New => Some(Judgement::Opens(String::new())),
     }
 }
 
-/// The question to a model: the topics and the message, as data.
-pub fn question(candidates: &[Candidate], event: &Inbound) -> String {
+/// The question to a model: the topics and the message, as data. `several`: a message may belong to more than one.
+pub fn question(candidates: &[Candidate], event: &Inbound, several: bool) -> String {
     let topics: Vec<_> = candidates
         .iter()
         .map(|candidate| {
-            let last: Vec<_> =
-                candidate.last_words.iter().map(|(who, what)| format!("{who}: {what}")).collect();
+            let last: Vec<_> = candidate.last_words.iter().map(|(who, what)| format!("{who}: {what}")).collect();
             serde_json::json!({
                 "id": candidate.id.0, "name": candidate.name, "idle": candidate.idle,
                 "summary": candidate.summary, "last_words": last,
@@ -105,25 +104,31 @@ pub fn question(candidates: &[Candidate], event: &Inbound) -> String {
         })
         .collect();
     let (who, what) = words_of(event).unwrap_or_default();
-    serde_json::json!({ "topics": topics, "message": { "from": who, "text": what } }).to_string()
+    serde_json::json!({ "topics": topics, "message": { "from": who, "text": what }, "several": several }).to_string()
 }
 
 /// What a model's answer to [`question`] means. `None` where it is unsure, speaks of a topic that was not offered, or
 /// does not answer in the form that it was asked for.
-pub fn parse(answer: &str, candidates: &[Candidate]) -> Option<Judgement> {
+pub fn parse(answer: &str, candidates: &[Candidate], several: bool) -> Option<Judgement> {
     #[derive(Deserialize)]
     struct Answer {
         topic: Option<i64>,
+        topics: Option<Vec<i64>>,
         new: Option<String>,
     }
     // A fence or a sentence around the object is forgiven; two objects are not.
     let object = answer.get(answer.find('{')?..=answer.rfind('}')?)?;
     let said: Answer = serde_json::from_str(object).ok()?;
-    match (said.topic, said.new) {
-        (Some(id), None) => {
-            candidates.iter().find(|candidate| candidate.id.0 == id).map(|candidate| Judgement::Joins(candidate.id))
+    let offered = |id: &i64| candidates.iter().map(|candidate| candidate.id).find(|offered| offered.0 == *id);
+    match (said.topic, said.topics, said.new) {
+        (Some(id), None, None) => offered(&id).map(|id| Judgement::Joins(vec![id])),
+        (None, Some(ids), None) if ids.len() == 1 || (several && !ids.is_empty()) => {
+            let mut ids = ids.iter().map(offered).collect::<Option<Vec<_>>>()?;
+            ids.sort_unstable();
+            ids.dedup();
+            Some(Judgement::Joins(ids))
         }
-        (None, Some(name)) if !name.trim().is_empty() => Some(Judgement::Opens(name)),
+        (None, None, Some(name)) if !name.trim().is_empty() => Some(Judgement::Opens(name)),
         _ => None,
     }
 }
@@ -142,9 +147,13 @@ mod tests {
             last_words: Vec::new(),
             last_at: 0,
         };
+        let three = || Some(Judgement::Joins(vec![TopicId(3)]));
         for (answer, meant) in [
-            (r#"{"topic": 3}"#, Some(Judgement::Joins(TopicId(3)))),
-            ("```json\n{\"topic\": 3}\n```", Some(Judgement::Joins(TopicId(3)))),
+            (r#"{"topic": 3}"#, three()),
+            ("```json\n{\"topic\": 3}\n```", three()),
+            (r#"{"topics": [3]}"#, three()),
+            (r#"{"topics": [3, 3]}"#, None),
+            (r#"{"topics": []}"#, None),
             (r#"{"new": "Lunch"}"#, Some(Judgement::Opens("Lunch".into()))),
             (r#"{"topic": 4}"#, None),
             (r#"{"topic": 3, "new": "Lunch"}"#, None),
@@ -154,7 +163,11 @@ mod tests {
             ("} {", None),
             ("", None),
         ] {
-            assert_eq!(parse(answer, std::slice::from_ref(&candidate)), meant, "{answer}");
+            assert_eq!(parse(answer, std::slice::from_ref(&candidate), false), meant, "{answer}");
         }
+        let both = [candidate.clone(), Candidate { id: TopicId(5), ..candidate }];
+        assert_eq!(parse(r#"{"topics": [5, 3]}"#, &both, true), Some(Judgement::Joins(vec![TopicId(3), TopicId(5)])));
+        assert_eq!(parse(r#"{"topics": [5, 3]}"#, &both, false), None, "only where it is allowed");
+        assert_eq!(parse(r#"{"topics": [5, 4]}"#, &both, true), None, "one that was not offered");
     }
 }

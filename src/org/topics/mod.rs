@@ -83,29 +83,30 @@ pub async fn settle(
     judgement: Option<&Judgement>,
     rules: Rules,
     now: Moment,
-) -> Result<TopicId> {
+) -> Result<Vec<TopicId>> {
     let conversation = &event.conversation;
     // Looked up anew: the judgement took its time, and a topic may have been closed meanwhile.
     let open = topics::open_ones(conn, conversation).await?;
     let known = |id: TopicId| open.iter().any(|topic| topic.id == id);
-    let topic = match judgement {
-        Some(Judgement::Joins(id)) if known(*id) => Some(*id),
+    let joined: Vec<TopicId> = match judgement {
+        Some(Judgement::Joins(ids)) => ids.iter().copied().filter(|id| known(*id)).collect(),
         Some(Judgement::Opens(name)) => {
             let (name, named_by) = match text::headline(name, NAME_CHARS) {
                 name if name.is_empty() => (name_of(said(event)), NamedBy::Code),
                 name => (name, NamedBy::Model),
             };
-            return open_new(conn, conversation, &name, named_by, rules, now).await;
+            return Ok(vec![open_new(conn, conversation, &name, named_by, rules, now).await?]);
         }
-        _ => open.first().map(|topic| topic.id),
+        None => Vec::new(),
     };
-    match topic {
-        Some(topic) => {
-            use_topic(conn, conversation, topic, rules, now).await?;
-            Ok(topic)
-        }
-        None => open_new(conn, conversation, &name_of(said(event)), NamedBy::Code, rules, now).await,
+    let joined = if joined.is_empty() { open.first().map(|topic| topic.id).into_iter().collect() } else { joined };
+    if joined.is_empty() {
+        return Ok(vec![open_new(conn, conversation, &name_of(said(event)), NamedBy::Code, rules, now).await?]);
     }
+    for topic in &joined {
+        use_topic(conn, conversation, *topic, rules, now).await?;
+    }
+    Ok(joined)
 }
 
 /// Opens a topic by a person's word; nameless without one.
@@ -159,10 +160,11 @@ pub fn find<'a>(open: &'a [Topic], wanted: &str) -> Option<&'a Topic> {
     let wanted = wanted.trim().trim_start_matches('#').to_lowercase();
     let by_id = open.iter().find(|topic| topic.id.to_string() == wanted);
     let by_name = || open.iter().find(|topic| topic.name.to_lowercase() == wanted);
-    let by_start = || match open.iter().filter(|topic| topic.name.to_lowercase().starts_with(&wanted)).collect::<Vec<_>>() {
-        starts if starts.len() == 1 && !wanted.is_empty() => Some(starts[0]),
-        _ => None,
-    };
+    let by_start =
+        || match open.iter().filter(|topic| topic.name.to_lowercase().starts_with(&wanted)).collect::<Vec<_>>() {
+            starts if starts.len() == 1 && !wanted.is_empty() => Some(starts[0]),
+            _ => None,
+        };
     by_id.or_else(by_name).or_else(by_start)
 }
 

@@ -105,17 +105,17 @@ async fn only_a_turn_that_an_admin_caused_changes_trust() {
     let boss = SenderId::new(Kind::Discord, 9);
     let policy = Policy { admins: BTreeSet::from([boss]), ..Policy::default() };
     let executor = world.executor_of(world.catalogue(policy));
-    let input = json!({"channel_type": "discord", "sender_id": "9", "trust_level": "denied"});
-    let calls = |tool| vec![asked("1", tool, input.clone())];
-    let call = Call { grant: Arc::new(Grant::main(false)), ..world.call() };
-    for (step, tool) in [(1, "add_trusted_sender"), (2, "revoke_sender_trust")] {
-        let call = Call { step, ..call.clone() };
-        let done = executor.run_calls(&call, calls(tool)).await.unwrap();
-        assert!(done[0].is_error, "{}", done[0].content);
-        assert!(done[0].content.ends_with("only a turn that an admin caused may use it") || tool.starts_with("revoke"));
+    let denial = json!({"channel_type": "discord", "sender_id": "9", "trust_level": "denied"});
+    let someone = json!({"channel_type": "discord", "sender_id": "9"});
+    let anyone = Call { grant: Arc::new(Grant::main(false)), ..world.call() };
+    for (step, tool, input) in [(1, "add_trusted_sender", &denial), (2, "revoke_sender_trust", &someone)] {
+        let call = Call { step, ..anyone.clone() };
+        let done = executor.run_calls(&call, vec![asked("1", tool, input.clone())]).await.unwrap();
+        let expected = format!("`{tool}` may not be used here: only a turn that an admin caused may use it");
+        assert_eq!((done[0].content.as_str(), done[0].is_error), (expected.as_str(), true));
     }
     let by_admin = Call { step: 3, ..world.call() };
-    let done = executor.run_calls(&by_admin, calls("add_trusted_sender")).await.unwrap();
+    let done = executor.run_calls(&by_admin, vec![asked("1", "add_trusted_sender", denial)]).await.unwrap();
     let expected = json!({"success": false, "reason": "discord:9 is one of HIVE_ADMINS: take them out there first"});
     assert_eq!(serde_json::from_str::<Value>(&done[0].content).unwrap(), expected);
 }

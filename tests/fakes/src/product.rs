@@ -32,10 +32,8 @@ impl Setup {
     pub fn new(program: impl Into<PathBuf>, folder: impl Into<PathBuf>) -> Setup {
         let (program, folder) = (program.into(), folder.into());
         let path = |name: &str| folder.join(name).display().to_string();
-        let variables = BTreeMap::from([
-            ("HIVE_DATA_DIR".to_owned(), path("data")),
-            ("HIVE_RUN_DIR".to_owned(), path("run")),
-        ]);
+        let variables =
+            BTreeMap::from([("HIVE_DATA_DIR".to_owned(), path("data")), ("HIVE_RUN_DIR".to_owned(), path("run"))]);
         Setup { program, folder, variables }
     }
 

@@ -98,12 +98,13 @@ fn as_text(summary: Option<&str>, messages: &[Message]) -> String {
 /// Cuts the results of tools in this turn down where even one turn does not fit: the newest stay whole.
 pub(super) fn squeeze(messages: &mut [Message]) -> bool {
     const KEPT: usize = 2_000;
+    const WORTH_IT: usize = KEPT + 500;
     let mut squeezed = false;
     let last = messages.len().saturating_sub(2);
     for message in &mut messages[..last] {
         for block in &mut message.content {
             if let Block::ToolResult { content, .. } = block
-                && content.chars().nth(KEPT).is_some()
+                && content.chars().nth(WORTH_IT).is_some()
             {
                 *content = format!("{}\n[cut: the whole result is in the journal]", text::cut(content, KEPT));
                 squeezed = true;

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use base::{Moment, OutboxId, RunId, Stop, Tasks};
+use base::{Moment, OutboxId, RunId, Stop, Tasks, clock};
 use channels::{Action, Channel, Outbound, SendError};
 use store::outbox;
 use store::tasks::Origin;
@@ -18,6 +18,10 @@ use super::Sessions;
 const FIRST_AFTER: Duration = Duration::from_millis(1_500);
 /// Both platforms show typing for some seconds: Telegram for 5, Discord for 10.
 const TYPING_EVERY: Duration = Duration::from_secs(4);
+/// A turn that is quicker than this does not even type.
+const TYPING_AFTER: Duration = Duration::from_millis(400);
+/// Where there is no room for a draft, it is looked for again after this.
+const NO_ROOM: Duration = Duration::from_millis(250);
 /// How long the end of a turn waits for a draft that is on its way: it must not arrive after the reply.
 const LAST_WAIT: Duration = Duration::from_secs(30);
 
@@ -86,48 +90,63 @@ impl Life {
     async fn show(mut self, mut text: watch::Receiver<String>, stop: Stop) {
         let clock = self.session.clock;
         let begun = clock.now();
-        let mut next_typing = begun;
-        let mut next_draft = begun + base::clock::ms(FIRST_AFTER);
-        let mut last = String::new();
+        let mut next_typing = begun + clock::ms(TYPING_AFTER);
+        let mut next_draft = begun + clock::ms(FIRST_AFTER);
+        let (mut dirty, mut last) = (false, String::new());
         loop {
             let now = clock.now();
             if now >= next_typing {
-                self.channel.typing(&self.new.conversation).await;
-                next_typing = clock.now() + base::clock::ms(TYPING_EVERY);
-            }
-            if now >= next_draft && self.channel.draft_fits(&self.new.conversation) {
-                let visible = self.visible(&text.borrow_and_update());
-                if !visible.trim().is_empty() && visible != last {
-                    let wait = match self.draft(&visible, clock.now()).await {
-                        Ok(()) => self.channel.draft_interval(&self.new.conversation),
-                        Err(SendError::RateLimited { retry_after, .. }) => retry_after,
-                        Err(error) => {
-                            tracing::debug!("a draft could not be shown: {error}");
-                            TYPING_EVERY
-                        }
-                    };
-                    next_draft = clock.now() + base::clock::ms(wait);
-                    last = visible;
+                next_typing = now + clock::ms(TYPING_EVERY);
+                tokio::select! {
+                    biased;
+                    // A sign of life is dropped where the reply is ready: it must not wait for it.
+                    () = stop.cancelled() => return,
+                    () = self.channel.typing(&self.new.conversation) => {}
                 }
             }
-            let wake = if text.has_changed().unwrap_or(false) { next_draft.min(next_typing) } else { next_typing };
-            // A text that could not be shown now is tried again when the platform has room, not at once.
-            let wake = wake.max(clock.now() + 50);
+            if dirty && now >= next_draft {
+                let visible = self.visible(&text.borrow_and_update());
+                dirty = false;
+                let Some(wait) = self.try_draft(&visible, &mut last).await else { return };
+                next_draft = clock.now() + clock::ms(wait);
+                dirty |= visible != last;
+            }
+            let wake = if dirty { next_draft.min(next_typing) } else { next_typing };
             tokio::select! {
                 biased;
                 () = stop.cancelled() => return,
+                changed = text.changed(), if !dirty => match changed {
+                    Ok(()) => dirty = true,
+                    Err(_) => return,
+                },
                 () = clock.sleep_until(Some(wake)) => {}
-                changed = text.changed(), if now >= next_draft || last.is_empty() => {
-                    if changed.is_err() {
-                        return;
-                    }
-                    text.mark_changed();
-                    tokio::select! {
-                        biased;
-                        () = stop.cancelled() => return,
-                        () = clock.sleep_until(Some(next_draft.min(next_typing))) => {}
-                    }
-                }
+            }
+        }
+    }
+
+    /// Shows the text if that is new and the platform has room. When to look again; `None`: never.
+    async fn try_draft(&mut self, visible: &str, last: &mut String) -> Option<Duration> {
+        if visible.trim().is_empty() || visible == last {
+            visible.clone_into(last);
+            return Some(NO_ROOM);
+        }
+        if !self.channel.draft_fits(&self.new.conversation) {
+            return Some(NO_ROOM);
+        }
+        match self.draft(visible, self.session.clock.now()).await {
+            Ok(()) => {
+                visible.clone_into(last);
+                Some(self.channel.draft_interval(&self.new.conversation))
+            }
+            Err(SendError::RateLimited { retry_after, .. }) => Some(retry_after),
+            Err(SendError::Transient(why)) => {
+                tracing::debug!("a draft could not be shown and is tried again: {why}");
+                Some(TYPING_EVERY)
+            }
+            // Sent or not: a second first message could stand there beside it.
+            Err(error) => {
+                tracing::debug!("drafts of this turn are not shown any more: {error}");
+                None
             }
         }
     }

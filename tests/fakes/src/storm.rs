@@ -316,7 +316,7 @@ fn answer_marks(model: &ModelServer, one_slow_in: usize) {
     model.rule_by(move |asked| {
         if asked.tools.is_empty() {
             // Asked which topic a message belongs to: unsure, so it is the latest.
-            return Some(Reply::text("{}"));
+            return Some(Reply::text(r#"{"unsure": true}"#));
         }
         let marks = asked_marks(asked);
         let text = marks

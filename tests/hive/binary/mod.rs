@@ -1,0 +1,42 @@
+//! The real program over real sockets: `hive` as a process, on loopback platforms, with a model behind HTTP.
+
+mod outages;
+mod starting;
+mod stopping;
+mod storm;
+mod talking;
+mod telling;
+mod terminal;
+mod trusting;
+mod world;
+
+use libtest_mimic::{Failed, Trial};
+
+/// A test's name and what it does.
+type Named = (&'static str, fn() -> Result<(), Failed>);
+
+/// Every test of the process.
+pub fn trials() -> Vec<Trial> {
+    let all = [
+        talking::ALL,
+        trusting::ALL,
+        terminal::ALL,
+        stopping::ALL,
+        starting::ALL,
+        telling::ALL,
+        outages::ALL,
+        storm::ALL,
+    ];
+    let trial = |&(name, test): &Named| Trial::test(format!("binary::{name}"), test);
+    all.iter().copied().flatten().map(trial).collect()
+}
+
+/// Runs a test on a runtime of its own, in real time.
+///
+/// # Panics
+/// Where the test does.
+fn real(test: impl Future<Output = ()>) -> Result<(), Failed> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(test);
+    Ok(())
+}

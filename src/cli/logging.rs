@@ -1,6 +1,6 @@
 //! Logs: to standard error, for people or as JSON, scrubbed of every secret that is known.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 use anyhow::Result;
 use base::Scrub;
@@ -24,7 +24,7 @@ pub(super) fn start(logs: &Logs, scrub: &Scrub) -> Result<()> {
     let filter = EnvFilter::builder().parse(directives)?;
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(Scrubbed(scrub.clone()));
     let started = match logs.format {
-        LogFormat::Human => builder.with_target(false).try_init(),
+        LogFormat::Human => builder.with_target(false).with_ansi(io::stderr().is_terminal()).try_init(),
         LogFormat::Json => builder.json().try_init(),
     };
     started.map_err(|error| anyhow::anyhow!("{error}"))

@@ -26,3 +26,17 @@ impl From<Done> for Block {
         Block::ToolResult { id: done.call_id, content: done.content, is_error: done.is_error }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_broken_call_stays_broken() {
+        let ask = |text: &str| Asked::from(&ToolUse { id: "1".into(), name: "read".into(), input: Input::read(text) });
+        assert_eq!(ask("{\"path\":").input, Err("{\"path\":".to_owned()));
+        assert_eq!(ask("").input, Ok(serde_json::json!({})));
+        let done = Done { call_id: "1".into(), content: "no".into(), is_error: true };
+        assert_eq!(Block::from(done), Block::ToolResult { id: "1".into(), content: "no".into(), is_error: true });
+    }
+}

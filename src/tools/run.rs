@@ -189,7 +189,7 @@ impl Executor {
         let ready = match self.ready(call, asked, ended) {
             Ok(ready) => ready,
             Err(refusal) => {
-                tracing::info!("{name} was refused: {}", self.scrub.clean(&refusal));
+                tracing::debug!("{name} was refused: {}", self.scrub.clean(&refusal));
                 return Ok((journal.refuse(name, &refusal).await?, None));
             }
         };

@@ -53,7 +53,7 @@ pub struct Fake {
 }
 
 impl Fake {
-    pub fn new<F>(spec: Spec, act: impl Fn(Call, Value) -> F + Send + Sync + 'static) -> Arc<dyn AnyTool>
+    pub fn tool<F>(spec: Spec, act: impl Fn(Call, Value) -> F + Send + Sync + 'static) -> Arc<dyn AnyTool>
     where
         F: Future<Output = Result<String, ToolError>> + Send + 'static,
     {
@@ -62,7 +62,7 @@ impl Fake {
 
     /// Answers at once with its arguments.
     pub fn echo(spec: Spec) -> Arc<dyn AnyTool> {
-        Fake::new(spec, async |_, input| Ok(input.to_string()))
+        Fake::tool(spec, async |_, input| Ok(input.to_string()))
     }
 }
 

@@ -21,9 +21,10 @@ pub(super) struct Ready<'a> {
 pub(super) fn parse<'a>(catalogue: &'a Catalogue, grant: &Grant, asked: &'a Asked) -> Result<Ready<'a>, String> {
     let Some(entry) = catalogue.by_wire(&asked.wire_name) else {
         let name = base::text::cut(&crate::workspace::printable(&asked.wire_name), crate::wire::LENGTH_MAX);
-        let active = catalogue.active(grant);
-        let names: Vec<&str> = active.names().take(NAMES_TOLD_MAX).collect();
-        return Err(format!("there is no tool `{name}`; there are: {}", names.join(", ")));
+        let active = catalogue.definitions(&catalogue.active(grant));
+        let names: Vec<String> = active.into_iter().take(NAMES_TOLD_MAX).map(|tool| tool.name).collect();
+        let names = if names.is_empty() { "none at all".to_owned() } else { names.join(", ") };
+        return Err(format!("there is no tool `{name}`; there are: {names}"));
     };
     let input = asked.input.as_ref().map_err(|_| {
         "the arguments are not JSON, perhaps because they were cut off: nothing was done; ask again with a JSON object"

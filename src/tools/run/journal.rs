@@ -10,6 +10,9 @@ use crate::call::Call;
 /// What a model is told of a call that may or may not have had its effect.
 pub(super) const OUTCOME_UNKNOWN: &str = "interrupted, outcome unknown: look before you do it again";
 
+/// The longest refusal, in characters: it may quote what the model wrote, which may be long.
+const REFUSAL_CHARS_MAX: usize = 2_000;
+
 /// The journal, for one call.
 pub(super) struct Journal<'a> {
     pub executor: &'a Executor,
@@ -55,7 +58,7 @@ impl Journal<'_> {
 
     /// Writes the row of a call that is not made at all, and so both of its ends at once.
     pub async fn refuse(&self, name: &str, refusal: &str) -> Result<Done> {
-        let done = self.done(self.executor.scrub.clean(refusal), true);
+        let done = self.done(base::text::cut(&self.executor.scrub.clean(refusal), REFUSAL_CHARS_MAX), true);
         let (arguments, call_id) = (self.arguments(), &self.asked.call_id);
         let (run, step, now) = (self.call.run, self.call.step, self.executor.clock.now());
         let write = async |conn: &mut store::Conn| {
@@ -63,7 +66,7 @@ impl Journal<'_> {
                 calls::finish(conn, run, step, call_id, true, &done.content, now).await?;
                 return Ok(None);
             }
-            Ok(calls::get(conn, run, step, call_id).await?)
+            calls::get(conn, run, step, call_id).await
         };
         match self.executor.db.tx("refuse a tool call", write).await? {
             None => Ok(done),

@@ -19,7 +19,7 @@ const LONG: Duration = Duration::from_secs(600);
 fn counting(spec: Spec) -> (Arc<dyn AnyTool>, Arc<AtomicU32>) {
     let count = Arc::new(AtomicU32::new(0));
     let counter = count.clone();
-    let tool = Fake::new(spec, move |_, _| {
+    let tool = Fake::tool(spec, move |_, _| {
         counter.fetch_add(1, Ordering::SeqCst);
         async { Ok("done".to_owned()) }
     });
@@ -28,7 +28,7 @@ fn counting(spec: Spec) -> (Arc<dyn AnyTool>, Arc<AtomicU32>) {
 
 fn sleeping(world: &World, spec: Spec, time: Duration) -> Arc<dyn AnyTool> {
     let clock = world.clock;
-    Fake::new(spec, move |_, input| async move {
+    Fake::tool(spec, move |_, input| async move {
         clock.sleep(time).await;
         Ok(input.to_string())
     })
@@ -64,7 +64,7 @@ async fn reads_run_side_by_side_and_writes_alone() {
     let inside = Arc::new(Mutex::new((Vec::<String>::new(), Vec::<Vec<String>>::new())));
     let watch = |spec: Spec| {
         let (inside, clock, name) = (inside.clone(), world.clock, spec.name.to_string());
-        Fake::new(spec, move |_, _| {
+        Fake::tool(spec, move |_, _| {
             let (inside, name) = (inside.clone(), name.clone());
             async move {
                 {
@@ -139,6 +139,14 @@ async fn what_is_no_call_is_told_and_runs_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_refusal_does_not_quote_without_end() {
+    let world = World::new().await;
+    let done = world.ask("list_topics", json!({"x".repeat(100_000): 1})).await;
+    assert!(done.is_error && done.content.starts_with("bad arguments: unknown field `xxx"));
+    assert_eq!(done.content.chars().count(), 2_000);
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_third_time_the_same_call_is_not_made() {
     let world = World::new().await;
     let (tool, count) = counting(spec("look"));
@@ -166,7 +174,7 @@ async fn a_call_that_takes_too_long_is_dropped_and_told_to_stop() {
     let seen = stopped.clone();
     let waits = move |spec: Spec| {
         let seen = seen.clone();
-        Fake::new(spec, move |call, _| {
+        Fake::tool(spec, move |call, _| {
             seen.lock().unwrap().push(call.stop.clone());
             async move {
                 clock.sleep(LONG).await;
@@ -237,8 +245,8 @@ async fn a_team_that_is_busy_says_when_to_try_again() {
 async fn no_secret_reaches_a_result_the_journal_or_a_file() {
     let world = World::new().await;
     world.scrub.learn(&Secret::new("hunter2hunter2"));
-    let tell = Fake::new(spec("tell"), async |_, _| Ok(format!("it is hunter2hunter2, {}", "x".repeat(5_000))));
-    let refuse = Fake::new(spec("refuse"), async |_, _| Err(ToolError::refused("hunter2hunter2 is wrong")));
+    let tell = Fake::tool(spec("tell"), async |_, _| Ok(format!("it is hunter2hunter2, {}", "x".repeat(5_000))));
+    let refuse = Fake::tool(spec("refuse"), async |_, _| Err(ToolError::refused("hunter2hunter2 is wrong")));
     let executor = world.executor(vec![tell, refuse]);
     let calls = vec![
         asked("a", "tell", json!({"key": "hunter2hunter2"})),
@@ -263,7 +271,7 @@ async fn a_long_result_keeps_its_ends_and_goes_to_a_file() {
     let world = World::new().await;
     let long = format!("begin {} end", "ä".repeat(2_000));
     let whole = long.clone();
-    let tell = Fake::new(spec("tell"), move |_, _| {
+    let tell = Fake::tool(spec("tell"), move |_, _| {
         let long = long.clone();
         async move { Ok(long) }
     });
@@ -280,7 +288,7 @@ async fn a_long_result_keeps_its_ends_and_goes_to_a_file() {
 async fn a_result_that_cannot_be_kept_is_cut_all_the_same() {
     let world = World::new().await;
     std::fs::write(world.home().join(".results"), "in the way").unwrap();
-    let tell = Fake::new(spec("tell"), async |_, _| Ok("x".repeat(2_000)));
+    let tell = Fake::tool(spec("tell"), async |_, _| Ok("x".repeat(2_000)));
     let done = world.executor(vec![tell]).run_calls(&world.call(), vec![asked("a", "tell", json!({}))]).await.unwrap();
     assert!(done[0].content.contains("the rest could not be kept: ask for less"), "{}", done[0].content);
 }
@@ -288,8 +296,8 @@ async fn a_result_that_cannot_be_kept_is_cut_all_the_same() {
 #[tokio::test(start_paused = true)]
 async fn a_fault_of_ours_ends_the_turn_and_leaves_a_result_for_every_call() {
     let world = World::new().await;
-    let broken = Fake::new(spec("broken"), async |_, _| Err(anyhow::anyhow!("disk full at /secret/place").into()));
-    let panics = Fake::new(spec("panics"), |_, _| async { panic!("no idea") });
+    let broken = Fake::tool(spec("broken"), async |_, _| Err(anyhow::anyhow!("disk full at /secret/place").into()));
+    let panics = Fake::tool(spec("panics"), |_, _| async { panic!("no idea") });
     let (later, count) = counting(writes("later"));
     let executor = world.executor(vec![broken, panics, Fake::echo(spec("look")), later]);
     let calls = vec![
@@ -346,7 +354,7 @@ async fn a_call_that_a_crash_cut_off_is_made_again_only_if_that_does_no_harm() {
 async fn a_call_is_in_the_journal_before_its_effect() {
     let world = World::new().await;
     let (db, run) = (world.db.clone(), world.run);
-    let look = Fake::new(writes("look"), move |_, _| {
+    let look = Fake::tool(writes("look"), move |_, _| {
         let db = db.clone();
         async move {
             let row = db.read(async |conn| calls::get(conn, run, 1, "a").await).await?;

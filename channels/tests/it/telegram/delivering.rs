@@ -234,7 +234,7 @@ async fn within_its_own_pace_it_never_meets_the_documented_rates() {
 async fn drafts_come_more_slowly_in_groups_than_to_one_person() {
     let bot = Bot::new().await;
     let interval = |chat: i64| bot.telegram.draft_interval(&conversation(chat));
-    assert_eq!(interval(42), Duration::from_secs(1));
+    assert!((1_000..1_100).contains(&interval(42).as_millis()), "one edit a second");
     assert!(interval(-42) >= Duration::from_secs(3), "twenty a minute are shared with the messages");
     assert_eq!(bot.telegram.key_window(), Duration::ZERO);
     assert!(!bot.telegram.reads_back());

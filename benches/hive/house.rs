@@ -1,0 +1,90 @@
+//! A hive to measure: in this process on a platform that costs nothing, or the program itself beside it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, anyhow};
+use base::{Clock, Scrub};
+use fakes::product::Setup;
+use futures::future::BoxFuture;
+use llm::{Block, Model, ModelError, ModelRef, Models, Progress, Request, Response, Role, Sink, StopReason, Usage};
+use openhive::app::{Hive, House, Minds, Parts};
+use openhive::config::{self, Environment};
+use store::Db;
+use tempfile::TempDir;
+
+use crate::line::Line;
+
+/// Everybody may speak.
+pub const OPEN_DOOR: &str = "trust: { default_policy: allow }\n";
+
+/// A folder on the disk that the program was built on, gone when this is dropped.
+pub fn folder() -> Result<TempDir> {
+    tempfile::Builder::new().prefix("bench-").tempdir_in(env!("CARGO_TARGET_TMPDIR")).context("make a folder")
+}
+
+/// The program `hive` with a home in `folder`, where everybody may speak and only warnings are logged.
+pub fn program(folder: &Path) -> Setup {
+    Setup::new(env!("CARGO_BIN_EXE_hive"), folder).file("channels.yaml", OPEN_DOOR).set("HIVE_LOG", "warn")
+}
+
+/// Starts a hive in this process: its own loops on its own database file in `folder`, with `line` for a platform and
+/// a model that repeats what was said at once.
+pub async fn hive(folder: &Path, line: Arc<Line>) -> Result<Hive> {
+    let (data_dir, run_dir) = (folder.join("data"), folder.join("run"));
+    for directory in [&data_dir, &run_dir] {
+        std::fs::create_dir_all(directory).context("make a directory")?;
+    }
+    std::fs::write(data_dir.join("channels.yaml"), OPEN_DOOR).context("write the policy")?;
+    let paths = [("HIVE_DATA_DIR", &data_dir), ("HIVE_RUN_DIR", &run_dir)];
+    let environment = Environment::from_pairs(paths.map(|(name, path)| (name, path.display().to_string())));
+    let config = config::load(&environment).map_err(|errors| anyhow!("{errors}"))?;
+    let all = Models::new(Vec::new(), Clock::Wall, llm::Limits::STANDARD);
+    let all = all.map_err(|faults| anyhow!("{faults:?}"))?;
+    let minds = Minds {
+        main: Arc::new(Parrot { reference: ModelRef::new("offline", "parrot") }),
+        output_tokens_max: 1_024,
+        classifier: None,
+        all: Arc::new(all),
+    };
+    let parts = Parts {
+        db: Db::open(&run_dir.join("openhive.db")).await?,
+        clock: Clock::Wall,
+        channels: vec![line],
+        minds,
+        settings: config.settings,
+        policy: config.trust,
+        house: House { data_dir, run_dir, scrub: Scrub::new() },
+    };
+    Hive::start(parts).await
+}
+
+/// A model without latency that says what it was told last.
+struct Parrot {
+    reference: ModelRef,
+}
+
+impl Model for Parrot {
+    fn respond<'a>(&'a self, request: &'a Request, sink: Sink<'a>) -> BoxFuture<'a, Result<Response, ModelError>> {
+        Box::pin(async move {
+            let told = request.messages.iter().rev().find(|message| message.role == Role::User);
+            let words: Vec<&str> = told.into_iter().flat_map(|told| &told.content).filter_map(Block::as_text).collect();
+            let text = words.join(" ");
+            sink(Progress::Text(&text));
+            Ok(Response {
+                content: vec![Block::Text(text)],
+                stop: StopReason::EndTurn,
+                usage: Usage { input_tokens: 1_000, output_tokens: 10, ..Usage::default() },
+                model: self.reference.clone(),
+            })
+        })
+    }
+
+    fn reference(&self) -> &ModelRef {
+        &self.reference
+    }
+
+    fn context_window_tokens(&self) -> u64 {
+        1_000_000
+    }
+}

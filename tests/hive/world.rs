@@ -1,0 +1,423 @@
+//! One trial's world: platforms in memory, scripted models, rows in a real database file, and a hive that lives in it
+//! on virtual time, dies, and lives again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use base::chance::Chance;
+use base::{Clock, Moment, Scrub, Secret};
+use channels::memory::Memory;
+use channels::{Channel, Kind};
+use llm::{Chain, Limits, Models, Prices, Profile, Wire};
+use openhive::app::{Hive, House, Minds, Parts};
+use openhive::config::{self, Config, Environment};
+use store::Db;
+use tokio::runtime::Runtime;
+
+use crate::language::{FileOf, Setup};
+use crate::names::{KINDS, Names};
+use crate::rows::Rows;
+use crate::stage::Stage;
+
+/// Monday, 5 January 2026, 12:00 UTC: where every world begins.
+const BEGINNING: Moment = 1_767_614_400_000;
+/// A hive that is not at rest after so long has something that never ends.
+const REST_WITHIN: Duration = Duration::from_secs(40 * 3_600);
+/// How often a hive that rings no bell is looked at.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// A world.
+pub struct World {
+    /// Who and where.
+    pub names: Names,
+    /// The models.
+    pub stage: Stage,
+    /// When the database dies, and whether a new process is started then: see [`Death`].
+    pub death: Death,
+    /// How many processes there were.
+    pub lives: usize,
+    folder: tempfile::TempDir,
+    memories: BTreeMap<Kind, Arc<Memory>>,
+    config: Config,
+    setup: Setup,
+    scrub: Scrub,
+    /// The clock of the process that lives, for the platforms.
+    clock: Arc<Mutex<Clock>>,
+    /// Where the next process's time begins.
+    resumes_at: Moment,
+    life: Option<Life>,
+    rows: Option<Rows>,
+}
+
+/// What ends a process in the middle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Death {
+    /// Only the scenario's own words.
+    Scripted,
+    /// After this many commits of the first process; a new one is started at once.
+    AfterCommits(u64),
+}
+
+/// A process. Its runtime is its own, so that nothing of it goes on once it is dropped.
+struct Life {
+    runtime: Runtime,
+    clock: Clock,
+    db: Db,
+    /// `None` where it died while it started.
+    hive: Option<Hive>,
+}
+
+impl World {
+    /// A world in which nothing has happened.
+    ///
+    /// # Errors
+    /// Where the set-up's files are not a configuration.
+    pub fn new(setup: &Setup) -> Result<World, String> {
+        let folder = tempfile::Builder::new().prefix("hive-").tempdir_in(shelf()).expect("a folder can be made");
+        let mut names = Names::default();
+        let config = configuration(&folder, setup, &mut names)?;
+        let clock = Arc::new(Mutex::new(Clock::Wall));
+        let memory = |kind: Kind| {
+            let clock = clock.clone();
+            let now = move || clock.lock().unwrap_or_else(PoisonError::into_inner).now();
+            (kind, Arc::new(Memory::new(kind).with_clock(now)))
+        };
+        let scrub = Scrub::new();
+        setup.secrets.iter().for_each(|secret| scrub.learn(&Secret::new(secret)));
+        let stage = Stage::default();
+        setup.improvise.iter().for_each(|seed| stage.improvise(*seed));
+        Ok(World {
+            names,
+            stage,
+            death: Death::Scripted,
+            lives: 0,
+            memories: KINDS.into_iter().map(memory).collect(),
+            config,
+            setup: setup.clone(),
+            scrub,
+            clock,
+            resumes_at: BEGINNING,
+            life: None,
+            rows: None,
+            folder,
+        })
+    }
+
+    /// The platform of a kind.
+    pub fn memory(&self, kind: Kind) -> &Arc<Memory> {
+        self.memories.get(&kind).expect("scenarios play the three kinds of `KINDS`")
+    }
+
+    /// What the owner wrote about trust.
+    pub fn policy(&self) -> &org::trust::Policy {
+        &self.config.trust
+    }
+
+    /// The values that nobody may see.
+    pub fn secrets(&self) -> &[String] {
+        &self.setup.secrets
+    }
+
+    /// The main team's folder.
+    pub fn workspace(&self) -> PathBuf {
+        std::path::absolute(self.config.run_dir.join("teams/main")).expect("the folder has a path")
+    }
+
+    /// The rows, as an outsider sees them.
+    pub fn rows(&mut self) -> &mut Rows {
+        let path = self.database();
+        self.rows.get_or_insert_with(|| Rows::open(&path))
+    }
+
+    /// Now.
+    pub fn now(&self) -> Moment {
+        match &self.life {
+            Some(life) => life.runtime.block_on(async { life.clock.now() }),
+            None => self.resumes_at,
+        }
+    }
+
+    /// Whether a process lives.
+    pub fn is_alive(&self) -> bool {
+        self.life.is_some()
+    }
+
+    /// Whether the process's database has died.
+    pub fn is_dying(&self) -> bool {
+        self.life.as_ref().is_some_and(|life| life.db.is_dead())
+    }
+
+    /// Starts a process.
+    pub fn start(&mut self) -> Result<(), String> {
+        loop {
+            let hive = self.start_once()?;
+            if hive || !self.dies_by_trial() {
+                return Ok(());
+            }
+            self.crash();
+        }
+    }
+
+    /// Whether it came up; `false` where it died while it started.
+    fn start_once(&mut self) -> Result<bool, String> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
+        let runtime = runtime.expect("a runtime can be made");
+        let first = self.lives == 0;
+        self.lives += 1;
+        std::fs::create_dir_all(&self.config.run_dir).expect("the folder can be made");
+        lay_template(&self.database());
+        let started = runtime.block_on(async {
+            let clock = Clock::starting_at(self.resumes_at);
+            *self.clock.lock().unwrap_or_else(PoisonError::into_inner) = clock;
+            let db = Db::open_in_one_poll(&self.database()).await?;
+            if let (Death::AfterCommits(count), true) = (self.death, first) {
+                db.die_after(count);
+            }
+            // A process that dies while it starts waits for ever for its database.
+            let hive = tokio::time::timeout(Duration::from_secs(3_600), Hive::start(self.parts(&db, clock))).await;
+            Ok::<_, anyhow::Error>((clock, db, hive.ok().transpose()?))
+        });
+        let (clock, db, hive) = started.map_err(|error| format!("the hive does not start: {error:#}"))?;
+        let came_up = hive.is_some();
+        self.life = Some(Life { runtime, clock, db, hive });
+        Ok(came_up)
+    }
+
+    fn parts(&self, db: &Db, clock: Clock) -> Parts {
+        let setup = &self.setup;
+        let window = setup.model.window_tokens;
+        let actor = |agent: &str| self.stage.actor(agent, window);
+        let rest = setup.model.fallback.iter().map(|agent| actor(agent)).collect();
+        let chance = || Arc::new(Chance::seeded(1));
+        let main = Chain::new(actor("main"), rest, clock, chance(), Limits::STANDARD);
+        let classifier = Chain::new(actor("classifier"), Vec::new(), clock, chance(), Limits::STANDARD);
+        let channels = self.memories.values().map(|memory| memory.clone() as Arc<dyn Channel>).collect();
+        Parts {
+            db: db.clone(),
+            clock,
+            channels,
+            minds: Minds {
+                main: Arc::new(main),
+                output_tokens_max: setup.model.output_tokens_max,
+                classifier: setup.classifier.then(|| Arc::new(classifier) as Arc<dyn llm::Model>),
+                all: models(setup.model.prices),
+            },
+            settings: self.config.settings.clone(),
+            policy: self.config.trust.clone(),
+            house: House {
+                data_dir: self.config.data_dir.clone(),
+                run_dir: self.config.run_dir.clone(),
+                scrub: self.scrub.clone(),
+            },
+        }
+    }
+
+    /// The process is gone, without a word.
+    pub fn crash(&mut self) {
+        self.resumes_at = self.now();
+        self.life = None;
+    }
+
+    /// The process is told to stop, and does.
+    pub fn stop(&mut self) {
+        if let Some(Life { runtime, hive: Some(hive), .. }) = self.life.as_mut() {
+            let hive = std::mem::replace(hive, never());
+            runtime.block_on(hive.stop());
+        }
+        self.crash();
+    }
+
+    /// The next process begins this much later than the last one ended.
+    pub fn pass_without_process(&mut self, later_ms: i64) {
+        self.resumes_at += later_ms;
+    }
+
+    /// Has the database die with the next commit of that name.
+    pub fn die_after_named(&self, name: &str) {
+        if let Some(life) = &self.life {
+            life.db.die_after_named(name);
+        }
+    }
+
+    /// Lets exactly this much time pass.
+    pub fn run(&mut self, span: Duration) -> Result<(), String> {
+        let until = self.now() + base::clock::ms(span);
+        loop {
+            let left = base::clock::millis(until - self.now());
+            if left.is_zero() || !self.is_alive() {
+                return Ok(());
+            }
+            self.run_until_bell(left, true)?;
+        }
+    }
+
+    /// Lets time pass until nothing is left to do.
+    pub fn rest(&mut self) -> Result<(), String> {
+        let limit = self.now() + base::clock::ms(REST_WITHIN);
+        // What has just been said comes in before anything is looked at.
+        self.run(Duration::from_millis(1))?;
+        while !self.is_at_rest() {
+            if self.now() > limit {
+                return Err(format!("the hive does not come to rest: {}", self.open_work().join("; ")));
+            }
+            self.run_until_bell(LOOK_EVERY, false)?;
+        }
+        self.run(Duration::from_millis(1))
+    }
+
+    /// Lets time pass until the database has died.
+    pub fn until_death(&mut self, name: &str) -> Result<(), String> {
+        let limit = self.now() + base::clock::ms(REST_WITHIN);
+        self.run(Duration::from_millis(1))?;
+        while !self.is_dying() {
+            if self.is_at_rest() || self.now() > limit {
+                return Err(format!("\"{name}\" was never committed"));
+            }
+            self.run_until_bell(LOOK_EVERY, false)?;
+        }
+        Ok(())
+    }
+
+    /// Runs until rows change or `span` is over. A process that a trial has killed is replaced.
+    fn run_until_bell(&mut self, span: Duration, through: bool) -> Result<(), String> {
+        let Some(life) = &self.life else { return Ok(()) };
+        life.runtime.block_on(async {
+            let mut bell = life.db.changes();
+            let dies = async {
+                while !life.db.is_dead() && bell.changed().await.is_ok() {
+                    if !through {
+                        return;
+                    }
+                }
+            };
+            tokio::select! {
+                biased;
+                () = dies => {}
+                () = life.clock.sleep(span) => {}
+            }
+        });
+        if self.is_dying() && self.dies_by_trial() {
+            self.crash();
+            self.start()?;
+        } else if self.is_dying() && through {
+            // It stands still; its time passes all the same.
+            let life = self.life.as_ref().expect("it is dying");
+            life.runtime.block_on(life.clock.sleep(span));
+        }
+        Ok(())
+    }
+
+    fn dies_by_trial(&self) -> bool {
+        matches!(self.death, Death::AfterCommits(_))
+    }
+
+    /// Nothing is left to do: everything that came in is dealt with, everything to be sent is sent.
+    fn is_at_rest(&mut self) -> bool {
+        self.memories.values().all(|memory| memory.untaken() == 0) && self.open_work().is_empty()
+    }
+
+    fn open_work(&mut self) -> Vec<String> {
+        let open = "SELECT 'inbox ' || id || ' ' || state FROM inbox WHERE state IN ('received', 'placed')
+                    UNION ALL SELECT 'task ' || id || ' ' || state FROM tasks WHERE state IN ('queued', 'running')
+                    UNION ALL SELECT 'outbox ' || id || ' ' || state || ' ' || note FROM outbox
+                              WHERE state IN ('draft', 'due', 'sending')";
+        self.rows().of(open).expect("the query is right").into_iter().flatten().collect()
+    }
+
+    fn database(&self) -> PathBuf {
+        self.config.run_dir.join("openhive.db")
+    }
+
+    /// Does something to the rows as another process would, beside the one that lives.
+    pub fn beside<T>(&self, work: impl AsyncFnOnce(&mut store::Conn) -> anyhow::Result<T>) -> Result<T, String> {
+        let path = self.database();
+        std::fs::create_dir_all(&self.config.run_dir).expect("the folder can be made");
+        lay_template(&path);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
+        let done = runtime.expect("a runtime can be made").block_on(async {
+            let db = Db::open_in_one_poll(&path).await?;
+            db.tx("beside the hive", work).await
+        });
+        done.map_err(|error| format!("{error:#}"))
+    }
+}
+
+fn never() -> Hive {
+    unreachable!("a hive is stopped once")
+}
+
+/// Where trials keep their files: in memory where the machine offers that, for the sake of its disk.
+fn shelf() -> PathBuf {
+    let memory = PathBuf::from("/dev/shm");
+    if memory.is_dir() { memory } else { std::env::temp_dir() }
+}
+
+/// A database with its tables, made once: hundreds of trials begin with it.
+fn lay_template(path: &std::path::Path) {
+    static TEMPLATE: OnceLock<Vec<u8>> = OnceLock::new();
+    if path.exists() {
+        return;
+    }
+    let bytes = TEMPLATE.get_or_init(|| {
+        let folder = tempfile::tempdir_in(shelf()).expect("a folder can be made");
+        let (first, whole) = (folder.path().join("first.db"), folder.path().join("whole.db"));
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime can be made");
+        runtime.block_on(async {
+            let db = Db::open(&first).await.expect("an empty database can be made");
+            db.backup(&whole).await.expect("and copied");
+        });
+        std::fs::read(&whole).expect("the copy is there")
+    });
+    std::fs::write(path, bytes).expect("the folder is there");
+}
+
+fn models(prices: Option<(u64, u64)>) -> Arc<Models> {
+    static FREE: OnceLock<Arc<Models>> = OnceLock::new();
+    let Some((input, output)) = prices else {
+        return FREE.get_or_init(|| Arc::new(Models::new(Vec::new(), Clock::Wall, Limits::STANDARD).expect("none is wrong"))).clone();
+    };
+    let micro = |usd: u64| usd * 1_000_000;
+    let profile = Profile {
+        name: llm::script::PROFILE.to_owned(),
+        wire: Wire::OpenAi,
+        api_url: "http://127.0.0.1:9/v1".to_owned(),
+        key: None,
+        auth: llm::Auth::Key,
+        model: "main".to_owned(),
+        context_window_tokens: llm::script::CONTEXT_WINDOW_TOKENS,
+        output_tokens_max: 1_000,
+        prices: Some(Prices {
+            input: micro(input),
+            output: micro(output),
+            cache_read: micro(input),
+            cache_write: micro(input),
+        }),
+        fallback: Vec::new(),
+    };
+    Arc::new(Models::new(vec![profile], Clock::Wall, Limits::STANDARD).expect("the profile is right"))
+}
+
+fn configuration(folder: &tempfile::TempDir, setup: &Setup, names: &mut Names) -> Result<Config, String> {
+    let (data, run) = (folder.path().join("data"), folder.path().join("run"));
+    for (of, path, text) in &setup.files {
+        let root = match of {
+            FileOf::Data => data.clone(),
+            FileOf::Workspace => run.join("teams/main"),
+        };
+        let path = root.join(path);
+        std::fs::create_dir_all(path.parent().expect("it has a folder")).expect("the folder can be made");
+        std::fs::write(path, names.with_ids(text, None)?).expect("the file can be written");
+    }
+    let mut pairs = vec![
+        ("HIVE_DATA_DIR".to_owned(), data.display().to_string()),
+        ("HIVE_RUN_DIR".to_owned(), run.display().to_string()),
+    ];
+    let admins: BTreeSet<String> =
+        setup.admins.iter().map(|path| names.person_at(path).map(|id| id.to_string())).collect::<Result<_, _>>()?;
+    if !admins.is_empty() {
+        pairs.push(("HIVE_ADMINS".to_owned(), admins.into_iter().collect::<Vec<_>>().join(",")));
+    }
+    config::load(&Environment::from_pairs(pairs)).map_err(|faults| faults.to_string())
+}

@@ -10,9 +10,6 @@ use org::trust::Policy;
 use store::Db;
 use tools::{Catalogue, Executor, Gates, Grant, Handles, Limits, Workspaces};
 
-/// How many daily ops of a team run side by side.
-const DAILY_OPS_MAX: u32 = 5;
-
 /// What runs tools.
 ///
 /// # Errors
@@ -26,7 +23,7 @@ pub fn executor(db: &Db, clock: Clock, teams: &Path, policy: &Arc<Policy>, scrub
         db: db.clone(),
         clock,
         catalogue: Arc::new(tools::catalogue(handles)?),
-        gates: Gates::new(DAILY_OPS_MAX),
+        gates: Gates::new(Gates::DAILY_OPS_MAX),
         scrub: scrub.clone(),
         workspaces,
         limits: Limits::default(),

@@ -39,6 +39,13 @@ pub trait Reply: Send + Sync + 'static {
     /// Shows that somebody is at work, for the few seconds a platform shows it. Errors are logged, not returned.
     fn typing<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, ()>;
 
+    /// Marks somebody's message as taken in while a turn runs: nothing else tells them that it was heard. Errors are
+    /// logged, not returned.
+    fn seen<'a>(&'a self, conversation: &'a ConversationId, message_id: &'a str) -> BoxFuture<'a, ()> {
+        let _ = (conversation, message_id);
+        Box::pin(async {})
+    }
+
     /// How often a text that is still being written may be shown anew in this conversation, at most.
     fn draft_interval(&self, conversation: &ConversationId) -> Duration;
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use base::{Moment, OutboxId, RunId, Stop, Tasks, clock};
 use channels::{Action, Channel, Outbound, SendError};
+use store::inbox::Row;
 use store::outbox;
 use store::tasks::Origin;
 use tokio::sync::watch;
@@ -57,6 +58,23 @@ impl Draft {
     /// More of the text.
     pub(super) fn grow(&self, more: &str) {
         self.text.send_modify(|text| text.push_str(more));
+    }
+
+    /// Marks messages as taken in: the turn goes on with them.
+    pub(super) fn seen(&self, session: &Sessions, messages: &[Row]) {
+        for row in messages {
+            let event = &row.event;
+            let Some(channel) = session.voices.of(event.conversation.kind()).cloned() else { continue };
+            let (conversation, id) = (event.conversation.clone(), event.event_id.clone());
+            let stop = self.tasks.stop_token();
+            self.tasks.spawn("seen", async move {
+                tokio::select! {
+                    biased;
+                    () = stop.cancelled() => {}
+                    () = channel.seen(&conversation, &id) => {}
+                }
+            });
+        }
     }
 
     /// Shows nothing more. Once this returns, nothing of it is on its way.

@@ -186,6 +186,9 @@ impl<'a> Turn<'a> {
         }
         let more = enter::take(self.session, self.run, self.topic, self.steps + 1).await?;
         let took = !more.is_empty();
+        if !self.said.is_empty() {
+            self.draft.seen(self.session, &more);
+        }
         self.said.extend(more);
         Ok(took)
     }

@@ -222,9 +222,10 @@ impl World {
 
     /// The process is told to stop, and does.
     pub fn stop(&mut self) {
-        if let Some(Life { runtime, hive: Some(hive), .. }) = self.life.as_mut() {
-            let hive = std::mem::replace(hive, never());
-            runtime.block_on(hive.stop());
+        if let Some(life) = &mut self.life
+            && let Some(hive) = life.hive.take()
+        {
+            life.runtime.block_on(hive.stop());
         }
         self.crash();
     }
@@ -344,10 +345,6 @@ impl World {
     }
 }
 
-fn never() -> Hive {
-    unreachable!("a hive is stopped once")
-}
-
 /// Where trials keep their files: in memory where the machine offers that, for the sake of its disk.
 fn shelf() -> PathBuf {
     let memory = PathBuf::from("/dev/shm");
@@ -384,7 +381,7 @@ fn models(prices: Option<(u64, u64)>) -> Arc<Models> {
         wire: Wire::OpenAi,
         api_url: "http://127.0.0.1:9/v1".to_owned(),
         key: None,
-        auth: llm::Auth::Key,
+        auth: llm::Auth::ApiKey,
         model: "main".to_owned(),
         context_window_tokens: llm::script::CONTEXT_WINDOW_TOKENS,
         output_tokens_max: 1_000,

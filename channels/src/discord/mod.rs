@@ -49,7 +49,7 @@ use futures::future::BoxFuture;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 use serenity::http::{LightMethod, Route};
-use serenity::model::id::ChannelId;
+use serenity::model::id::{ChannelId, MessageId};
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
@@ -85,6 +85,9 @@ const DRAFT_INTERVAL: Duration = Duration::from_millis(1_800);
 /// Discord checks a nonce "for uniqueness in the past few minutes"
 /// (<https://discord.com/developers/docs/resources/message#create-message>, `enforce_nonce`): fewer than a few.
 const KEY_WINDOW: Duration = Duration::from_secs(120);
+
+/// What stands on a message that was taken in while a turn runs: eyes, as a path has them.
+const SEEN: &str = "%F0%9F%91%80";
 
 /// How often a room that is not known is asked for before a live message goes on without it.
 const ROOM_ATTEMPTS: usize = 3;
@@ -316,6 +319,23 @@ impl Reply for Discord {
             let call = Call::new(LightMethod::Post, Route::ChannelTyping { channel_id });
             if let Err(fault) = self.aside(call).await {
                 tracing::debug!(%conversation, ?fault, "discord: typing was not shown");
+            }
+        }
+        .boxed()
+    }
+
+    fn seen<'a>(&'a self, conversation: &'a ConversationId, message_id: &'a str) -> BoxFuture<'a, ()> {
+        async move {
+            let (Ok(channel_id), Ok(message)) = (deliver::channel_of(conversation), message_id.parse::<u64>()) else {
+                return;
+            };
+            if message == 0 || !self.pace.idle(conversation) {
+                return;
+            }
+            let message_id = MessageId::new(message);
+            let route = Route::ChannelMessageReactionMe { channel_id, message_id, reaction: SEEN };
+            if let Err(fault) = self.aside(Call::new(LightMethod::Put, route)).await {
+                tracing::debug!(%conversation, ?fault, "discord: a message was not marked as seen");
             }
         }
         .boxed()

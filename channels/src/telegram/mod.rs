@@ -36,8 +36,8 @@ use futures::future::BoxFuture;
 use secrecy::SecretString;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use teloxide::payloads::SendChatAction;
-use teloxide::types::{ChatAction, MessageId};
+use teloxide::payloads::{SendChatAction, SetMessageReaction};
+use teloxide::types::{ChatAction, MessageId, ReactionType};
 use tokio_util::sync::CancellationToken;
 
 use crate::pace::{Pace, Rate};
@@ -56,6 +56,8 @@ const OVERALL: Rate = Rate::within(30, Duration::from_millis(1_004), 2);
 const PRIVATE: Rate = Rate { burst: 1, every: Duration::from_millis(1_020) };
 /// Twenty messages a minute to one group, four of them at once.
 const GROUP: Rate = Rate::within(20, Duration::from_millis(60_300), 4);
+/// What stands on a message that was taken in while a turn runs: one of the reactions that every bot may give.
+const SEEN: &str = "👀";
 /// How often a draft is shown anew in a group, where drafts and messages share twenty a minute.
 const GROUP_DRAFT_INTERVAL: Duration = Duration::from_secs(4);
 /// The shortest patience of a poll: Telegram counts in seconds, and none would be asking without end.
@@ -217,6 +219,17 @@ impl Reply for Telegram {
             payload.message_thread_id = target.thread;
             if let Err(error) = self.api.call::<_, IgnoredAny>(&payload).await {
                 tracing::debug!(%error, "typing was not shown");
+            }
+        })
+    }
+
+    fn seen<'a>(&'a self, conversation: &'a ConversationId, message_id: &'a str) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            let (Ok(target), Ok(id)) = (Target::of(conversation), message_id.parse()) else { return };
+            let mut payload = SetMessageReaction::new(target.chat, MessageId(id));
+            payload.reaction = Some(vec![ReactionType::Emoji { emoji: SEEN.to_owned() }]);
+            if let Err(error) = self.api.call::<_, IgnoredAny>(&payload).await {
+                tracing::debug!(%error, "a message was not marked as seen");
             }
         })
     }

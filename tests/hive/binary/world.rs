@@ -89,7 +89,8 @@ impl World {
 
     /// The same on Telegram.
     pub async fn telegram_shows(&self, texts: &[&str]) {
-        let looks = |shown: &[fakes::telegram::Shown]| shown.iter().map(|it| it.text.as_str()).collect::<Vec<_>>() == texts;
+        let looks =
+            |shown: &[fakes::telegram::Shown]| shown.iter().map(|it| it.text.as_str()).collect::<Vec<_>>() == texts;
         self.telegram.wait_for(self.telegram_admin, PATIENCE, looks).await;
     }
 

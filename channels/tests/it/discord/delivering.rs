@@ -261,3 +261,13 @@ async fn a_person_who_never_wrote_is_reached_in_their_direct_channel() {
     let opened = bot.server.requests().iter().filter(|request| request.path.ends_with("/users/@me/channels")).count();
     assert_eq!(opened, 1, "it is opened once");
 }
+
+#[tokio::test]
+async fn a_message_that_was_taken_in_meanwhile_gets_eyes() {
+    let bot = Bot::quiet().await;
+    let (ann, room) = (bot.server.user("ann"), bot.server.channel("general"));
+    let said = bot.server.say(room, ann, "and one more thing");
+    bot.adapter.seen(&conversation(room), &said.to_string()).await;
+    let eyes = bot.server.reactions().into_iter().map(|(message, emoji)| (message, emoji.replace("%F0%9F%91%80", "👀")));
+    assert_eq!(eyes.collect::<Vec<_>>(), [(said, "👀".to_owned())]);
+}

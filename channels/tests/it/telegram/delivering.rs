@@ -239,3 +239,13 @@ async fn drafts_come_more_slowly_in_groups_than_to_one_person() {
     assert_eq!(bot.telegram.key_window(), Duration::ZERO);
     assert!(!bot.telegram.reads_back());
 }
+
+#[tokio::test]
+async fn a_message_that_was_taken_in_meanwhile_gets_eyes() {
+    let bot = Bot::new().await;
+    let ann = bot.server.user("ann");
+    let chat = bot.server.private(ann);
+    let said = bot.server.say(chat, ann, "and one more thing");
+    bot.telegram.seen(&conversation(chat), &said.to_string()).await;
+    assert_eq!(bot.server.reactions(chat), [(said, "👀".to_owned())]);
+}

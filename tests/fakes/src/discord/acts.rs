@@ -60,6 +60,11 @@ pub(super) fn act(world: &mut World, wanted: Wanted, asked: Asked) -> Result<Val
             world.typing.push(channel);
             Ok(Value::Null)
         }
+        Wanted::React(channel, message, emoji) => {
+            open(world, channel)?;
+            world.reactions.push((message, emoji));
+            Ok(Value::Null)
+        }
         Wanted::History(channel) => history(world, channel, &asked.query),
         Wanted::Message(channel, message) => {
             open(world, channel)?;

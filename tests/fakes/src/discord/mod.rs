@@ -167,6 +167,11 @@ impl Discord {
         self.world().commands.clone()
     }
 
+    /// The bot's reactions: message and emoji, as the path had it.
+    pub fn reactions(&self) -> Vec<(u64, String)> {
+        self.world().reactions.clone()
+    }
+
     /// Channels in which the bot showed that it types, as often as it did.
     pub fn typing(&self) -> Vec<u64> {
         self.world().typing.clone()

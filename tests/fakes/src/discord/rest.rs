@@ -47,6 +47,7 @@ pub(super) enum Wanted {
     Channel(u64),
     Typing(u64),
     History(u64),
+    React(u64, u64, String),
     Message(u64, u64),
     Send(u64),
     Edit(u64, u64),
@@ -78,6 +79,9 @@ impl Wanted {
             ("GET", ["channels", channel]) => Wanted::Channel(id(channel)?),
             ("POST", ["channels", channel, "typing"]) => Wanted::Typing(id(channel)?),
             ("GET", ["channels", channel, "messages"]) => Wanted::History(id(channel)?),
+            ("PUT", ["channels", channel, "messages", message, "reactions", emoji, "@me"]) => {
+                Wanted::React(id(channel)?, id(message)?, (*emoji).to_owned())
+            }
             ("POST", ["channels", channel, "messages"]) => Wanted::Send(id(channel)?),
             ("GET", ["channels", channel, "messages", message]) => Wanted::Message(id(channel)?, id(message)?),
             ("PATCH", ["channels", channel, "messages", message]) => Wanted::Edit(id(channel)?, id(message)?),
@@ -115,6 +119,7 @@ impl Wanted {
         match self {
             Wanted::Channel(id) | Wanted::Typing(id) | Wanted::History(id) | Wanted::Send(id) => Some(*id),
             Wanted::Edit(id, _) | Wanted::Delete(id, _) | Wanted::Message(id, _) => Some(*id),
+            Wanted::React(id, ..) => Some(*id),
             _ => None,
         }
     }

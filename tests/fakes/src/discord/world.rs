@@ -132,6 +132,8 @@ pub(super) struct World {
     pub interaction_window: Duration,
     pub nonces: HashMap<String, (u64, Instant)>,
     pub typing: Vec<u64>,
+    /// The bot's reactions.
+    pub reactions: Vec<(u64, String)>,
     pub watchers: Vec<tokio::sync::mpsc::UnboundedSender<Shown>>,
     /// No attachment of a message is announced with its true size, to see whether somebody trusts it.
     pub understated: bool,
@@ -161,6 +163,7 @@ impl World {
             interaction_window: Duration::from_secs(3),
             nonces: HashMap::new(),
             typing: Vec::new(),
+            reactions: Vec::new(),
             watchers: Vec::new(),
             understated: false,
             last_id: 0,

@@ -325,6 +325,17 @@ pub(super) fn delete(world: &mut World, params: &Map<String, Value>) -> Outcome 
     }
 }
 
+pub(super) fn react(world: &mut World, params: &Map<String, Value>) -> Outcome {
+    let chat = open_chat(world, params)?;
+    let message = integer(params, "message_id").unwrap_or_default();
+    if !world.chat(chat).messages.contains_key(&message) {
+        return Err(Refusal::bad("message to react not found"));
+    }
+    let emoji = params.get("reaction").and_then(|all| all[0]["emoji"].as_str()).unwrap_or_default().to_owned();
+    world.chat(chat).reactions.push((message, emoji));
+    Ok(json!(true))
+}
+
 pub(super) fn send_action(world: &mut World, params: &Map<String, Value>) -> Outcome {
     let chat = open_chat(world, params)?;
     let thread = open_thread(world, params, chat)?;

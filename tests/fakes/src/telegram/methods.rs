@@ -70,6 +70,7 @@ fn at_once(world: &mut World, method: &str, call: Call) -> Outcome {
         "editmessagecaption" => messages::edit_caption(world, params),
         "editmessagemedia" => messages::edit_media(world, &call),
         "deletemessage" => messages::delete(world, params),
+        "setmessagereaction" => messages::react(world, params),
         "sendchataction" => messages::send_action(world, params),
         "answercallbackquery" => answer_callback_query(world, params),
         "getfile" => get_file(world, params),

@@ -353,6 +353,11 @@ impl Telegram {
         found.await.unwrap_or_else(|_| panic!("waited {patience:?}, and {}", what()))
     }
 
+    /// The bot's reactions in a chat: message and emoji.
+    pub fn reactions(&self, chat: i64) -> Vec<(i64, String)> {
+        self.shared.world().chat(chat).reactions.clone()
+    }
+
     /// What the bot showed to be doing in a chat: the action and the topic.
     pub fn actions(&self, chat: i64) -> Vec<(String, Option<i64>)> {
         self.shared.world().chat(chat).actions.clone()

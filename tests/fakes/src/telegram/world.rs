@@ -56,6 +56,8 @@ pub(super) struct Chat {
     pub next_message: i64,
     /// What the bot shows there: `typing`, with its thread, as often as it was shown.
     pub actions: Vec<(String, Option<i64>)>,
+    /// The bot's reactions: message and emoji.
+    pub reactions: Vec<(i64, String)>,
 }
 
 /// A forum topic; its id is the id of the message that opened it.
@@ -161,6 +163,7 @@ impl World {
             messages: BTreeMap::new(),
             next_message: 1,
             actions: Vec::new(),
+            reactions: Vec::new(),
         };
         self.chats.insert(id, chat);
         id

@@ -1,0 +1,422 @@
+//! Plays a scenario and writes down what it should say.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use base::clock;
+use channels::memory::Outcome;
+use channels::{
+    Action, Addressed, Arguments, Attachment, Content, ConversationId, Cursor, Inbound, Kind, Place, ReplyHandle,
+    SendError, Sender, Text,
+};
+use org::trust::change::{self, Actor, Change, Role, Via};
+use tracing::Level;
+
+use crate::language::{Deed, Fault, FileSaid, Line, Means, Question, Says, Scenario, Verb, kind_of};
+use crate::logs::Logs;
+use crate::names::KINDS;
+use crate::show;
+use crate::world::{Death, World};
+
+/// What a scenario came to.
+pub struct Played {
+    /// Its text as it should be.
+    pub text: String,
+    /// What must not be, whatever the text says.
+    pub faults: Vec<String>,
+    /// The world at its end.
+    pub world: World,
+    /// What was logged.
+    pub logs: Logs,
+}
+
+/// Plays a scenario to its end.
+///
+/// # Errors
+/// What could not be played, with its line.
+pub fn play(scenario: &Scenario, prepare: impl FnOnce(&mut World)) -> Result<Played, String> {
+    let logs = Logs::default();
+    let _listening = logs.listen();
+    let mut world = World::new(&scenario.setup)?;
+    prepare(&mut world);
+    let mut stage = Play {
+        scenario,
+        world,
+        logs: logs.clone(),
+        text: Vec::new(),
+        seen: BTreeMap::new(),
+        seen_messages: BTreeMap::new(),
+        seen_logs: 0,
+        counter: 0,
+        authors: BTreeMap::new(),
+        acted: false,
+        paused: false,
+    };
+    stage.lines()?;
+    let Play { world, text, .. } = stage;
+    let faults = world.stage.faults();
+    Ok(Played { text: text.join("\n") + "\n", faults, world, logs })
+}
+
+struct Play<'a> {
+    scenario: &'a Scenario,
+    world: World,
+    logs: Logs,
+    text: Vec<String>,
+    /// How many deliveries of each platform are written down.
+    seen: BTreeMap<Kind, usize>,
+    /// How many messages of each platform are known: an answer that names an older one was sent again.
+    seen_messages: BTreeMap<Kind, Vec<String>>,
+    seen_logs: usize,
+    /// Numbers events that have no id of their own.
+    counter: usize,
+    /// Who wrote what.
+    authors: BTreeMap<(ConversationId, String), Sender>,
+    /// Something was done that the hive has not come to rest from.
+    acted: bool,
+    /// The last thing done was a wait, a crash or a stop: outputs show what is, not what will be.
+    paused: bool,
+}
+
+impl Play<'_> {
+    fn lines(&mut self) -> Result<(), String> {
+        let lines = &self.scenario.lines;
+        let mut at = 0;
+        while let Some(line) = lines.get(at) {
+            let told = |why: String| format!("{}:{}: {why}", self.scenario.path.display(), line.number);
+            let is_output = |line: &Line| matches!(line.means, Means::Seen | Means::Asks(_));
+            if is_output(line) {
+                let end = lines[at..].iter().position(|line| !is_output(line)).map_or(lines.len(), |count| at + count);
+                self.outputs(&lines[at..end]).map_err(told)?;
+                at = end;
+                continue;
+            }
+            match &line.means {
+                Means::Break => self.end_act().map_err(told)?,
+                Means::Does(deed) => self.does(deed).map_err(told)?,
+                Means::Answers { agent, turn, times } => {
+                    (0..*times).for_each(|_| self.world.stage.add(agent, turn.clone(), line.number));
+                }
+                _ => {}
+            }
+            self.copy(line);
+            at += 1;
+        }
+        self.end_act().map_err(|why| format!("{}: at its end: {why}", self.scenario.path.display()))
+    }
+
+    fn copy(&mut self, line: &Line) {
+        self.text.push(line.head.clone());
+        self.text.extend(line.block.iter().map(|more| format!("  {more}")));
+    }
+
+    /// Everything that is under way comes to its end, and what is to be seen of it is written down.
+    fn end_act(&mut self) -> Result<(), String> {
+        if self.acted && self.world.is_alive() {
+            self.world.rest()?;
+        }
+        self.write_seen();
+        (self.acted, self.paused) = (false, false);
+        Ok(())
+    }
+
+    fn outputs(&mut self, lines: &[Line]) -> Result<(), String> {
+        if self.acted && !self.paused && self.world.is_alive() {
+            self.world.rest()?;
+            self.acted = false;
+        }
+        self.write_seen();
+        for line in lines {
+            if let Means::Asks(question) = &line.means {
+                self.text.push(line.head.clone());
+                let answer = self.answer(question)?;
+                self.text.extend(answer);
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes down what was sent and logged since the last look.
+    fn write_seen(&mut self) {
+        let mut new = Vec::new();
+        for kind in KINDS {
+            let deliveries = self.world.memory(kind).outbox();
+            let seen = self.seen.entry(kind).or_default();
+            new.extend(deliveries.into_iter().skip(*seen).inspect(|_| *seen += 1));
+        }
+        new.sort_by_key(|delivery| delivery.at_ms);
+        for delivery in new {
+            let kind = delivery.out.conversation.kind();
+            let known = self.seen_messages.entry(kind).or_default();
+            let mut again = false;
+            if let (Action::Send(_), Outcome::Done(sent)) = (&delivery.out.action, &delivery.outcome) {
+                again = known.contains(&sent.message_id);
+                known.push(sent.message_id.clone());
+            }
+            self.text.extend(show::delivery(&self.world.names, &delivery, again));
+        }
+        let entries = self.logs.entries();
+        for entry in entries.iter().skip(self.seen_logs).filter(|entry| entry.level <= Level::WARN) {
+            let level = if entry.level == Level::ERROR { "error" } else { "warn" };
+            let message = self.world.names.with_names(&entry.message, None).replace('\n', "\\n");
+            self.text.push(format!("log {level} {message}"));
+        }
+        self.seen_logs = entries.len();
+    }
+
+    fn answer(&mut self, question: &Question) -> Result<Vec<String>, String> {
+        let workspace = self.world.workspace().display().to_string();
+        Ok(match question {
+            Question::Sees { agent, number } => {
+                let requests = self.world.stage.requests_of(agent);
+                let at = number.unwrap_or(requests.len());
+                let request = at.checked_sub(1).and_then(|at| requests.get(at));
+                let request = request.ok_or_else(|| format!("`{agent}` was asked {} times", requests.len()))?;
+                show::request(&self.world.names, request, &workspace)
+            }
+            Question::Got { agent } => {
+                let requests = self.world.stage.requests_of(agent);
+                let request = requests.last().ok_or_else(|| format!("`{agent}` was never asked"))?;
+                show::results(&self.world.names, request, &workspace)
+            }
+            Question::Facts(sql) => {
+                let sql = self.world.names.with_ids(sql, None)?;
+                let rows = self.world.rows().of(&sql)?;
+                show::rows(&self.world.names, &rows)
+            }
+            Question::Shown(place) => {
+                let (conversation, _) = self.world.names.place(place)?;
+                let shown = self.world.memory(conversation.kind()).shown(&conversation);
+                show::shown(&self.world.names, conversation.kind(), &shown)
+            }
+        })
+    }
+
+    fn does(&mut self, deed: &Deed) -> Result<(), String> {
+        let pauses = matches!(deed, Deed::Waits(_) | Deed::Crashes | Deed::Stops);
+        let starts = !matches!(deed, Deed::Judges { .. } | Deed::Pairs { .. } | Deed::Restarts { .. });
+        if self.world.lives == 0 && starts {
+            self.world.start()?;
+        }
+        (self.acted, self.paused) = (true, pauses);
+        match deed {
+            Deed::Says(says) => self.says(says)?,
+            Deed::Clicks { place, sender, label, on } => self.clicks(place, sender, label, on.as_deref())?,
+            Deed::Judges { verb, sender, place, lasts } => self.judges(*verb, sender, place.as_deref(), *lasts)?,
+            Deed::Pairs { code, lasts } => {
+                let (now, digest) = (self.world.now(), openhive::commands::digest(code));
+                let until = now + clock::ms(*lasts);
+                self.world.beside(async |conn| store::pairings::add(conn, &digest, now, until).await)?;
+            }
+            Deed::Fails { place, fault, times } => {
+                (0..*times).try_for_each(|_| self.fails(place, fault))?;
+            }
+            Deed::Removes(place) => {
+                let (conversation, _) = self.world.names.place(place)?;
+                self.world.memory(conversation.kind()).remove(&conversation);
+            }
+            Deed::Waits(span) => self.world.run(*span)?,
+            Deed::Crashes => self.world.crash(),
+            Deed::CrashesAfter(name) => {
+                self.world.die_after_named(name);
+                self.world.until_death(name)?;
+                self.world.crash();
+                self.paused = true;
+            }
+            Deed::Stops => self.world.stop(),
+            Deed::Restarts { later_ms } => {
+                if self.world.is_alive() {
+                    return Err("the hive lives: `crash` or `stop` comes first".to_owned());
+                }
+                self.world.pass_without_process(*later_ms);
+                self.world.start()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn says(&mut self, says: &Says) -> Result<(), String> {
+        let (conversation, place) = self.world.names.place(&says.place)?;
+        let kind = conversation.kind();
+        let sender = self.sender(kind, &says.sender);
+        let text = self.world.names.with_ids(&says.text, Some(kind))?;
+        self.counter += 1;
+        let now = self.world.now();
+        let id = says.id.clone().unwrap_or_else(|| format!("m{}", self.counter));
+        let reply_to = says.reply.as_deref().map(|word| self.message_meant(&conversation, word)).transpose()?;
+        let of_bot = reply_to.as_deref().is_some_and(|id| show::message(id) != id);
+        let reply_to_sender = reply_to.as_ref().and_then(|id| self.authors.get(&(conversation.clone(), id.clone())));
+        let reply_to_sender = reply_to_sender.cloned();
+        let (event_id, content) = if let Some(message_id) = &says.edit {
+            let edit = Content::Edit { message_id: message_id.clone(), text };
+            (format!("edit:{message_id}:{now}"), edit)
+        } else if says.command {
+            let content = self.command(kind, &text, reply_to, reply_to_sender, now)?;
+            (if kind == Kind::Telegram { id.clone() } else { format!("command:{id}") }, content)
+        } else {
+            let attachments = says.files.iter().map(|file| self.attachment(kind, &id, file)).collect();
+            (id.clone(), Content::Text(Text { text, attachments, reply_to, reply_to_sender, mentions: Vec::new() }))
+        };
+        self.authors.insert((conversation.clone(), event_id.clone()), sender.clone());
+        let addressed = match &place {
+            Place::Direct => Addressed::Direct,
+            _ if says.command => Addressed::Explicit,
+            _ if says.mention => Addressed::Mention,
+            _ if of_bot => Addressed::Reply,
+            _ => Addressed::Overheard,
+        };
+        self.inject(Inbound { conversation, place, event_id, sender, sent_at_ms: now, addressed, content });
+        Ok(())
+    }
+
+    fn sender(&mut self, kind: Kind, name: &str) -> Sender {
+        let shown = name.split('-').map(|word| {
+            let mut letters = word.chars();
+            letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+        });
+        Sender { id: self.world.names.person(kind, name), name: shown.collect::<Vec<_>>().join(" ") }
+    }
+
+    fn inject(&mut self, event: Inbound) {
+        let kind = event.conversation.kind();
+        let stream = match kind {
+            Kind::Telegram => "telegram/updates".to_owned(),
+            kind => format!("{kind}/{}", event.conversation.local()),
+        };
+        let cursor = Cursor { stream, value: self.counter.to_string() };
+        self.world.memory(kind).inject(event, Some(cursor));
+    }
+
+    fn command(
+        &mut self,
+        kind: Kind,
+        line: &str,
+        reply_to: Option<String>,
+        reply_to_sender: Option<Sender>,
+        now: i64,
+    ) -> Result<Content, String> {
+        let (name, arguments) = if kind == Kind::Discord {
+            named(line)?
+        } else {
+            let (name, rest) = line.split_once(' ').unwrap_or((line, ""));
+            (name.to_owned(), Arguments::Line(rest.to_owned()))
+        };
+        let handle = (kind == Kind::Discord)
+            .then(|| ReplyHandle { token: format!("token-{}", self.counter), expires_at_ms: now + 15 * 60_000 });
+        Ok(Content::Command { name, arguments, reply_to, reply_to_sender, handle })
+    }
+
+    fn attachment(&self, kind: Kind, id: &str, file: &FileSaid) -> Attachment {
+        let reference = format!("{id}/{}", file.name);
+        if file.there {
+            let size = usize::try_from(file.size_bytes.min(1 << 20)).expect("a megabyte fits");
+            self.world.memory(kind).attach(&reference, vec![b'x'; size]);
+        }
+        let FileSaid { name, media_type, size_bytes, .. } = file.clone();
+        Attachment { reference, name, media_type, size_bytes }
+    }
+
+    /// `last` is the bot's last message in the place.
+    fn message_meant(&self, conversation: &ConversationId, word: &str) -> Result<String, String> {
+        if word != "last" {
+            return Ok(show::message_id(word));
+        }
+        let shown = self.world.memory(conversation.kind()).shown(conversation);
+        shown.last().map(|shown| shown.message_id.clone()).ok_or_else(|| "the bot has said nothing there".to_owned())
+    }
+
+    fn clicks(&mut self, place: &str, sender: &str, label: &str, on: Option<&str>) -> Result<(), String> {
+        let (conversation, place) = self.world.names.place(place)?;
+        let sender = self.sender(conversation.kind(), sender);
+        let on = on.map(show::message_id);
+        // People click what they see, which may be older than what there is.
+        let deliveries = self.world.memory(conversation.kind()).outbox();
+        let found = deliveries.iter().rev().find_map(|delivery| {
+            let (Action::Send(piece), Outcome::Done(sent)) = (&delivery.out.action, &delivery.outcome) else {
+                return None;
+            };
+            let meant = on.as_ref().is_none_or(|on| *on == sent.message_id);
+            let here = delivery.out.conversation == conversation || self.is_reached_as(&conversation, &delivery.out.conversation);
+            let button = piece.buttons.iter().flatten().find(|button| button.label == label)?;
+            (meant && here).then(|| (button.data.clone(), sent.message_id.clone()))
+        });
+        let (data, message_id) = found.ok_or_else(|| format!("there never was a button `{label}`"))?;
+        self.counter += 1;
+        let event_id = format!("click:{}", self.counter);
+        let content = Content::Click { data, message_id, handle: None };
+        let (sent_at_ms, addressed) = (self.world.now(), Addressed::Explicit);
+        self.inject(Inbound { conversation, place, event_id, sender, sent_at_ms, addressed, content });
+        Ok(())
+    }
+
+    /// Discord opens a direct channel of somebody who is written `@id`: both are the same place.
+    fn is_reached_as(&self, conversation: &ConversationId, written: &ConversationId) -> bool {
+        let names = &self.world.names;
+        names.path_of(conversation) == names.path_of(written)
+    }
+
+    fn judges(
+        &mut self,
+        verb: Verb,
+        sender: &str,
+        place: Option<&str>,
+        lasts: Option<Duration>,
+    ) -> Result<(), String> {
+        let sender = self.world.names.person_at(sender)?;
+        let conversation = place.map(|path| self.world.names.place(path)).transpose()?.map(|(id, _)| id);
+        let at = self.world.now();
+        let change = Change { sender, conversation, actor: Actor::Cli, via: Via::Cli, at };
+        let (policy, end) = (self.world.policy().clone(), lasts.map(|span| at + clock::ms(span)));
+        let done = self.world.beside(async |conn| match verb {
+            Verb::Trust => change::grant(conn, &policy, &change, Role::Speaker, end).await,
+            Verb::Admin => change::grant(conn, &policy, &change, Role::Admin, end).await,
+            Verb::Deny => change::deny(conn, &policy, &change, end).await,
+            Verb::Revoke => change::revoke(conn, &policy, &change).await,
+        })?;
+        done.map(drop).map_err(|refusal| refusal.to_string())
+    }
+
+    fn fails(&mut self, place: &str, fault: &Fault) -> Result<(), String> {
+        let error = match fault {
+            Fault::Error(error) => Some(error.clone()),
+            Fault::Moved(to) => Some(SendError::Moved(self.world.names.place(to)?.0)),
+            _ => None,
+        };
+        if let (Some(kind), Some(error)) = (kind_of(place), &error) {
+            self.world.memory(kind).fail_next(error.clone());
+            return Ok(());
+        }
+        let (conversation, _) = self.world.names.place(place)?;
+        let memory = self.world.memory(conversation.kind());
+        match (fault, error) {
+            (Fault::Ambiguous(carried), _) => memory.lose_next_answer_in(&conversation, *carried),
+            (Fault::Hangs(carried), _) => memory.hang_next_in(&conversation, *carried),
+            (_, Some(error)) => memory.fail_next_in(&conversation, error),
+            (_, None) => return Err("this fault needs a place".to_owned()),
+        }
+        Ok(())
+    }
+}
+
+/// `trust add who=discord:42 expires=7d`: the path, and named values as Discord gives them.
+fn named(line: &str) -> Result<(String, Arguments), String> {
+    let mut path = Vec::new();
+    let mut values: Vec<(String, String)> = Vec::new();
+    for word in line.split_whitespace() {
+        match (word.split_once('='), values.last_mut()) {
+            (Some((name, value)), _) => values.push((name.to_owned(), value.to_owned())),
+            (None, Some((_, value))) => {
+                value.push(' ');
+                value.push_str(word);
+            }
+            (None, None) => path.push(word),
+        }
+    }
+    if path.is_empty() {
+        return Err("a command has a name".to_owned());
+    }
+    Ok((path.join(" "), Arguments::Named(values)))
+}
+
+/// A trial that nobody kills.
+pub const UNINTERRUPTED: Death = Death::Scripted;

@@ -2,10 +2,12 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
 use base::{Clock, Scrub};
 use fakes::product::Setup;
+use fakes::telegram::Telegram;
 use futures::future::BoxFuture;
 use llm::{Block, Model, ModelError, ModelRef, Models, Progress, Request, Response, Role, Sink, StopReason, Usage};
 use openhive::app::{Hive, House, Minds, Parts};
@@ -15,6 +17,8 @@ use tempfile::TempDir;
 
 use crate::line::Line;
 
+/// How long the program may take to be connected.
+pub const CONNECTED: Duration = Duration::from_secs(30);
 /// Everybody may speak.
 pub const OPEN_DOOR: &str = "trust: { default_policy: allow }\n";
 
@@ -57,6 +61,13 @@ pub async fn hive(folder: &Path, line: Arc<Line>) -> Result<Hive> {
         house: House { data_dir, run_dir, scrub: Scrub::new() },
     };
     Hive::start(parts).await
+}
+
+/// Waits until Telegram is polled, and tells when it was first. Its log of requests has to be on.
+pub async fn polled(telegram: &Telegram) -> Instant {
+    let first = || telegram.requests_of("getUpdates").first().map(|request| request.at);
+    let asked = || format!("these were asked: {:?}", telegram.requests().iter().map(|it| &it.method).collect::<Vec<_>>());
+    telegram.wait_until(CONNECTED, asked, first).await
 }
 
 /// A model without latency that says what it was told last.

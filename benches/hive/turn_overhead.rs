@@ -90,7 +90,6 @@ fn levels(commits: usize) -> Vec<Level> {
 pub async fn run(extent: Extent) -> Result<Report> {
     let folder = house::folder()?;
     let (telegram, model) = (Telegram::start().await, ModelServer::start().await);
-    telegram.log_requests(false);
     model.record(false);
     let asked: Arc<Mutex<Option<Instant>>> = Arc::default();
     let note = asked.clone();
@@ -103,7 +102,8 @@ pub async fn run(extent: Extent) -> Result<Report> {
     let process = product.pid().context("the hive runs")?.to_string();
     let mut raw = Raw::make(folder.path()).await?;
     let commits = Commits::of(&setup.run_dir().join("openhive.db"));
-    telegram.wait_until(PATIENCE, || product.log(), || (telegram.polls() > 0).then_some(())).await;
+    house::polled(&telegram).await;
+    telegram.log_requests(false);
     let mut stage = Stage { telegram, commits, asked, people: 0 };
 
     let mut counted = Vec::new();

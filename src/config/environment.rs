@@ -30,6 +30,7 @@ impl fmt::Debug for Environment {
 impl Environment {
     /// The variables of the process and, where it has none of that name, those of the file `dotenv`, which may be
     /// missing. The file is written as `NAME=value` lines; `$NAME` in it stands for a variable's value.
+    #[expect(clippy::disallowed_methods, reason = "this is the door to the process's variables")]
     pub fn from_process(dotenv: &Path) -> Self {
         let mut environment = Environment::default();
         environment.read_file(dotenv);

@@ -13,7 +13,7 @@ use channels::{Channel, Kind};
 use llm::{Chain, Limits, Models, Prices, Profile, Wire};
 use openhive::app::{Hive, House, Minds, Parts};
 use openhive::config::{self, Config, Environment};
-use store::Db;
+use store::{Bell, Db};
 use tokio::runtime::Runtime;
 
 use crate::language::{FileOf, Setup};
@@ -48,8 +48,12 @@ pub struct World {
     /// Where the next process's time begins.
     resumes_at: Moment,
     life: Option<Life>,
+    dies_by_name: bool,
     rows: Option<Rows>,
 }
+
+/// A dead database is noticed within this time.
+const DEATH_WITHIN: Duration = Duration::from_millis(5);
 
 /// What ends a process in the middle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,6 +104,7 @@ impl World {
             clock,
             resumes_at: BEGINNING,
             life: None,
+            dies_by_name: false,
             rows: None,
             folder,
         })
@@ -217,7 +222,7 @@ impl World {
     /// The process is gone, without a word.
     pub fn crash(&mut self) {
         self.resumes_at = self.now();
-        self.life = None;
+        (self.life, self.dies_by_name) = (None, false);
     }
 
     /// The process is told to stop, and does.
@@ -236,7 +241,8 @@ impl World {
     }
 
     /// Has the database die with the next commit of that name.
-    pub fn die_after_named(&self, name: &str) {
+    pub fn die_after_named(&mut self, name: &str) {
+        self.dies_by_name = true;
         if let Some(life) = &self.life {
             life.db.die_after_named(name);
         }
@@ -283,20 +289,25 @@ impl World {
 
     /// Runs until rows change or `span` is over. A process that a trial has killed is replaced.
     fn run_until_bell(&mut self, span: Duration, through: bool) -> Result<(), String> {
+        let dies = self.dies_by_trial() || self.dies_by_name;
         let Some(life) = &self.life else { return Ok(()) };
         life.runtime.block_on(async {
-            let mut bell = life.db.changes();
-            let dies = async {
-                while !life.db.is_dead() && bell.changed().await.is_ok() {
-                    if !through {
-                        return;
-                    }
+            let mut bells = [Bell::Inbox, Bell::Tasks, Bell::Outbox].map(|bell| life.db.changes(bell));
+            let [inbox, tasks, outbox] = &mut bells;
+            let end = life.clock.now() + base::clock::ms(span);
+            while !life.db.is_dead() && life.clock.now() < end {
+                // Not every commit that may kill rings a bell.
+                let look = base::clock::millis(end - life.clock.now()).min(if dies { DEATH_WITHIN } else { span });
+                let rang = tokio::select! {
+                    biased;
+                    _ = inbox.changed() => true,
+                    _ = tasks.changed() => true,
+                    _ = outbox.changed() => true,
+                    () = life.clock.sleep(look) => false,
+                };
+                if rang && !through {
+                    return;
                 }
-            };
-            tokio::select! {
-                biased;
-                () = dies => {}
-                () = life.clock.sleep(span) => {}
             }
         });
         if self.is_dying() && self.dies_by_trial() {

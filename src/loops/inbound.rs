@@ -1,7 +1,6 @@
 //! The way in: platform event → inbox row → answered by code, or in a topic's mailbox with a task that looks there.
 
-use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -13,6 +12,7 @@ use org::trust::{Decision, Policy, Verdict};
 use store::tasks::{Origin, StopAsked};
 use store::{Bell, Conn, Db, cursors, inbox, strangers, tasks, topics, trust};
 
+use super::busy::Busy;
 use crate::classifier::Classifier;
 use crate::commands::Commands;
 use crate::config::DuringTurn;
@@ -150,9 +150,6 @@ pub struct Placing {
 /// A scan without a bell, for rows that another process made.
 const RESCAN: Duration = Duration::from_secs(30);
 
-/// Conversations that are being worked on: in each, one thing after the other.
-type Busy = Arc<Mutex<BTreeSet<ConversationId>>>;
-
 /// Runs until `stop`.
 pub async fn run(placing: Arc<Placing>, tasks: Tasks) {
     let stop = tasks.stop_token();
@@ -174,11 +171,10 @@ pub async fn run(placing: Arc<Placing>, tasks: Tasks) {
 
 async fn scan(placing: &Arc<Placing>, tasks: &Tasks, busy: &Busy) -> Result<()> {
     for conversation in placing.db.read(async |conn| inbox::waiting_conversations(conn).await).await? {
-        let free = busy.lock().unwrap_or_else(PoisonError::into_inner).insert(conversation.clone());
-        if free {
-            let (placing, busy) = (placing.clone(), busy.clone());
+        if let Some(entered) = busy.enter(&conversation, &placing.db, Bell::Inbox) {
+            let placing = placing.clone();
             tasks.spawn("place messages", async move {
-                let _free = Free { busy, conversation: conversation.clone(), db: placing.db.clone() };
+                let _entered = entered;
                 if let Err(error) = drain(&placing, &conversation).await {
                     tracing::error!("messages of {conversation} could not be placed: {error:#}");
                     placing.clock.sleep(Duration::from_secs(1)).await;
@@ -187,20 +183,6 @@ async fn scan(placing: &Arc<Placing>, tasks: &Tasks, busy: &Busy) -> Result<()> 
         }
     }
     Ok(())
-}
-
-/// Frees a conversation, also where its work fails, and has the rows looked at again.
-struct Free {
-    busy: Busy,
-    conversation: ConversationId,
-    db: Db,
-}
-
-impl Drop for Free {
-    fn drop(&mut self) {
-        self.busy.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.conversation);
-        self.db.ring(Bell::Inbox);
-    }
 }
 
 /// Works off what a conversation has, in the order in which it came.

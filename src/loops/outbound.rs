@@ -4,8 +4,7 @@
 //! tell: within Discord's nonce window the same key cannot post twice; past it the channel is read back; Telegram can
 //! tell nothing, so a send is repeated with a mark or reported, by configuration, and never silently.
 
-use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -15,6 +14,7 @@ use org::trust::Policy;
 use store::outbox::{self, Loss, Row};
 use store::{Bell, Db, topics};
 
+use super::busy::Busy;
 use crate::config::{Ambiguous, Outbox};
 use crate::voices::Voices;
 use crate::welcome;
@@ -43,8 +43,6 @@ pub struct Sending {
     /// Whom to tell what could not be delivered.
     pub policy: Arc<Policy>,
 }
-
-type Busy = Arc<Mutex<BTreeSet<ConversationId>>>;
 
 /// Runs until `tasks` is told to stop.
 pub async fn run(sending: Arc<Sending>, tasks: Tasks) {
@@ -75,19 +73,17 @@ async fn scan(sending: &Arc<Sending>, tasks: &Tasks, busy: &Busy) -> Result<Opti
     let now = sending.clock.now();
     let mut next: Option<Moment> = None;
     for (conversation, due_at) in sending.db.read(async |conn| outbox::waiting(conn, SCAN).await).await? {
-        if busy.lock().unwrap_or_else(PoisonError::into_inner).contains(&conversation)
-            || sending.voices.of(conversation.kind()).is_none()
-        {
+        if busy.has(&conversation) || sending.voices.of(conversation.kind()).is_none() {
             continue;
         }
         if due_at > now {
             next = Some(next.map_or(due_at, |next| next.min(due_at)));
             continue;
         }
-        busy.lock().unwrap_or_else(PoisonError::into_inner).insert(conversation.clone());
-        let (sending, busy, stop) = (sending.clone(), busy.clone(), tasks.stop_token());
+        let Some(entered) = busy.enter(&conversation, &sending.db, Bell::Outbox) else { continue };
+        let (sending, stop) = (sending.clone(), tasks.stop_token());
         tasks.spawn("send", async move {
-            let _free = Free { busy, conversation: conversation.clone(), db: sending.db.clone() };
+            let _entered = entered;
             if let Err(error) = drain(&sending, &conversation, &stop).await {
                 tracing::error!("what goes out to {conversation} could not be worked off: {error:#}");
                 sending.clock.sleep(Duration::from_secs(1)).await;
@@ -95,20 +91,6 @@ async fn scan(sending: &Arc<Sending>, tasks: &Tasks, busy: &Busy) -> Result<Opti
         });
     }
     Ok(next)
-}
-
-/// Frees a conversation, also where its work fails, and has the rows looked at again.
-struct Free {
-    busy: Busy,
-    conversation: ConversationId,
-    db: Db,
-}
-
-impl Drop for Free {
-    fn drop(&mut self) {
-        self.busy.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.conversation);
-        self.db.ring(Bell::Outbox);
-    }
 }
 
 /// Sends what a conversation has that is due.

@@ -330,7 +330,7 @@ impl<'a> Turn<'a> {
             return self.finish(ending, Some(answer)).await;
         }
         let now = self.session.clock.now();
-        let (content, entries) = (serde_json::to_string(&answer.response.content)?, self.ledger_entries(answer));
+        let (content, entries) = (self.journaled(answer)?, self.ledger_entries(answer));
         self.session
             .db
             .tx("journal an answer", async |conn| {
@@ -342,6 +342,11 @@ impl<'a> Turn<'a> {
                 runs::step(conn, self.run).await
             })
             .await
+    }
+
+    /// An answer as the journal keeps it: a secret that the model says is not stored, nor sent to it again.
+    fn journaled(&self, answer: &Answer) -> Result<String> {
+        Ok(self.session.office.scrub.clean(&serde_json::to_string(&answer.response.content)?))
     }
 
     fn ledger_entries(&self, answer: &Answer) -> Vec<usage::Entry> {
@@ -414,7 +419,7 @@ impl<'a> Turn<'a> {
             render: limits.render,
         };
         let spoken = match answer {
-            Some(answer) => Some((serde_json::to_string(&answer.response.content)?, self.ledger_entries(answer))),
+            Some(answer) => Some((self.journaled(answer)?, self.ledger_entries(answer))),
             None => None,
         };
         self.session

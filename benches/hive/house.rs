@@ -66,7 +66,8 @@ pub async fn hive(folder: &Path, line: Arc<Line>) -> Result<Hive> {
 /// Waits until Telegram is polled, and tells when it was first. Its log of requests has to be on.
 pub async fn polled(telegram: &Telegram) -> Instant {
     let first = || telegram.requests_of("getUpdates").first().map(|request| request.at);
-    let asked = || format!("these were asked: {:?}", telegram.requests().iter().map(|it| &it.method).collect::<Vec<_>>());
+    let asked =
+        || format!("these were asked: {:?}", telegram.requests().iter().map(|it| &it.method).collect::<Vec<_>>());
     telegram.wait_until(CONNECTED, asked, first).await
 }
 

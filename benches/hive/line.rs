@@ -9,13 +9,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use base::Stop;
 use channels::{
     Action, Addressed, Attachment, Content, ConversationId, Cursor, Deliver, Inbound, Intake, Kind, Outbound, Place,
     Receive, ReceiveError, Reply, Report, SendError, Sender, SenderId, Sent, Text,
 };
 use futures::future::BoxFuture;
 use tokio::sync::{Notify, mpsc};
-use tokio_util::sync::CancellationToken;
 
 /// How many events are handed over at once, at most: what Telegram's `getUpdates` gives.
 const BATCH_MAX: usize = 100;
@@ -96,7 +96,7 @@ impl Receive for Line {
         Kind::Telegram
     }
 
-    fn receive(&self, intake: Arc<dyn Intake>, stop: CancellationToken) -> BoxFuture<'_, Result<(), ReceiveError>> {
+    fn receive(&self, intake: Arc<dyn Intake>, stop: Stop) -> BoxFuture<'_, Result<(), ReceiveError>> {
         Box::pin(async move {
             intake.report(Kind::Telegram, Report::Connected { name: "line".to_owned() });
             let mut taken = 0_u64;

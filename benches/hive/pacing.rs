@@ -24,8 +24,6 @@ const PIECES: usize = 5;
 const TELEGRAM: Platform = Platform { name: "Telegram", per_second: 30, piece_chars: 3_900 };
 /// Requests a second of one bot (<https://discord.com/developers/docs/topics/rate-limits#global-rate-limit>).
 const DISCORD: Platform = Platform { name: "Discord", per_second: 50, piece_chars: 1_900 };
-/// How long the platform refuses the one conversation.
-const HELD: Duration = Duration::from_secs(8);
 /// How much longer than the optimum everything may take before it is given up.
 const PATIENCE: u32 = 4;
 
@@ -83,8 +81,10 @@ pub async fn run(extent: Extent) -> Result<Report> {
     let people = extent.of(200, 20);
     let folder = house::folder()?;
     let mut came: [Vec<Came>; 2] = Default::default();
+    // For how long the platform refuses the one conversation: in the middle of all the others.
+    let held = extent.of(Duration::from_secs(8), Duration::from_secs(1));
     for run in 0..extent.pairs {
-        let [telegram, discord] = once(&folder.path().join(run.to_string()), people).await?;
+        let [telegram, discord] = once(&folder.path().join(run.to_string()), people, held).await?;
         came[0].push(telegram);
         came[1].push(discord);
     }
@@ -96,7 +96,7 @@ pub async fn run(extent: Extent) -> Result<Report> {
             "{} replies to {people} conversations on each platform, and as many as fit to one that the platform \
              refuses for {} s",
             people * PIECES,
-            HELD.as_secs()
+            held.as_secs()
         ),
         pairs: extent.pairs,
         quick: extent.quick,
@@ -113,7 +113,8 @@ pub async fn run(extent: Extent) -> Result<Report> {
 
 fn account(report: &mut Report, platform: Platform, came: &[Came], requests: usize) {
     let Platform { name, per_second, .. } = platform;
-    let seconds = |pick: fn(&Came) -> Duration| -> Vec<f64> { came.iter().map(|came| pick(came).as_secs_f64()).collect() };
+    let seconds =
+        |pick: fn(&Came) -> Duration| -> Vec<f64> { came.iter().map(|came| pick(came).as_secs_f64()).collect() };
     let took = seconds(|came| came.took);
     let optimum = vec![platform.optimum(requests).as_secs_f64(); took.len()];
     let floor_is = format!("computed: {requests} requests at {per_second} a second");
@@ -132,7 +133,7 @@ fn account(report: &mut Report, platform: Platform, came: &[Came], requests: usi
 }
 
 /// One run on both platforms, Telegram's result first.
-async fn once(folder: &std::path::Path, people: usize) -> Result<[Came; 2]> {
+async fn once(folder: &std::path::Path, people: usize, held: Duration) -> Result<[Came; 2]> {
     let (telegram, discord, model) = (Telegram::start().await, Discord::start().await, ModelServer::start().await);
     model.record(false);
     model.rule("telegram", Reply::text(TELEGRAM.answer()));
@@ -159,9 +160,9 @@ async fn once(folder: &std::path::Path, people: usize) -> Result<[Came; 2]> {
     discord.limit(true);
     let posted = discord.watch();
     // The last conversation is the one that is refused.
-    let refusal = telegram::Fault::TooManyRequests(HELD.as_secs());
+    let refusal = telegram::Fault::TooManyRequests(held.as_secs());
     telegram.fail(telegram::Failure::new(refusal).of("sendMessage").in_chat(chats[people]));
-    let refusal = discord::Fault::TooMany { retry_after: HELD, global: false };
+    let refusal = discord::Fault::TooMany { retry_after: held, global: false };
     discord.fail_in(rooms[people].0, discord::On::Send, refusal, 1);
     let begun = Instant::now();
     // The one that is refused asks first, so that it is refused while the others are answered.
@@ -169,11 +170,9 @@ async fn once(folder: &std::path::Path, people: usize) -> Result<[Came; 2]> {
         telegram.say(chats[number], chats[number], "What do you say on telegram?");
         discord.say(rooms[number].0, rooms[number].1, "What do you say on discord?");
     }
-    let limit = TELEGRAM.optimum(conversations * PIECES).max(HELD) * PATIENCE;
-    let (on_telegram, on_discord) = tokio::join!(
-        telegram_posts(&telegram, &chats, limit),
-        discord_posts(posted, conversations * PIECES, limit),
-    );
+    let limit = TELEGRAM.optimum(conversations * PIECES).max(held) * PATIENCE;
+    let (on_telegram, on_discord) =
+        tokio::join!(telegram_posts(&telegram, &chats, limit), discord_posts(posted, conversations * PIECES, limit),);
     let log = product.stop().await.log;
     if on_telegram.is_empty() || on_discord.is_empty() {
         bail!("nothing was posted; the log says:\n{log}");

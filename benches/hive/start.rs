@@ -46,10 +46,7 @@ impl Platforms {
         let (sessions, _) = self.discord.sessions();
         let begun = Instant::now();
         let product = setup.start();
-        let identified = self.discord.until(
-            || (self.discord.sessions().0 > sessions).then(Instant::now),
-            CONNECTED,
-        );
+        let identified = self.discord.until(|| (self.discord.sessions().0 > sessions).then(Instant::now), CONNECTED);
         let (polled, identified) = tokio::join!(house::polled(&self.telegram), identified);
         let identified = identified.with_context(|| format!("Discord was not identified to: {}", product.log()))?;
         let ended = product.stop().await;

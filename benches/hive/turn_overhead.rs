@@ -128,13 +128,7 @@ struct Measured {
 }
 
 /// Pairs of blocks: in each, message and floor take turns.
-async fn measure(
-    stage: &mut Stage,
-    raw: &mut Raw,
-    path: &[Level],
-    process: &str,
-    extent: Extent,
-) -> Result<Measured> {
+async fn measure(stage: &mut Stage, raw: &mut Raw, path: &[Level], process: &str, extent: Extent) -> Result<Measured> {
     let each = extent.of(40, 4);
     let mut measured = Measured::default();
     let (processor, commits) = (processor_time(process)?, stage.commits.count()?);

@@ -174,6 +174,7 @@ fn entry_json(entry: &Audit) -> String {
 
 fn entry_text(entry: &Audit) -> String {
     let by = entry.actor.as_deref().map_or(String::new(), |actor| format!(" by {actor}"));
-    let place = if entry.conversation.is_empty() { "everywhere".to_owned() } else { format!("in {}", entry.conversation) };
+    let place =
+        if entry.conversation.is_empty() { "everywhere".to_owned() } else { format!("in {}", entry.conversation) };
     format!("{}  {}  {} {place}{by} ({})", clock::show(entry.at), entry.sender, entry.decision, entry.reason)
 }

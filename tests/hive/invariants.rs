@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use channels::memory::Outcome;
 use channels::Action;
+use channels::memory::Outcome;
 use llm::{Block, Request, Role};
 
 use crate::names::KINDS;
@@ -35,10 +35,7 @@ const ALWAYS: &[(&str, &str)] = &[
     ("a reference leads nowhere", "SELECT \"table\", rowid, parent FROM pragma_foreign_key_check"),
     ("the database is damaged", "SELECT integrity_check FROM pragma_integrity_check WHERE integrity_check <> 'ok'"),
     ("a message was taken and is in no turn", "SELECT id FROM inbox WHERE state = 'taken' AND run IS NULL"),
-    (
-        "what was given up has no reason",
-        "SELECT id FROM outbox WHERE state IN ('dead', 'ambiguous') AND note = ''",
-    ),
+    ("what was given up has no reason", "SELECT id FROM outbox WHERE state IN ('dead', 'ambiguous') AND note = ''"),
     (
         "text of a sender who is not trusted is in a journal",
         "SELECT id FROM inbox WHERE state IN ('held', 'denied') AND (topic IS NOT NULL OR run IS NOT NULL)",
@@ -118,7 +115,8 @@ fn well_formed(request: &Request) -> Vec<String> {
     }
     for (at, message) in request.messages.iter().enumerate() {
         let next = request.messages.get(at + 1).map_or(&[][..], |next| &next.content);
-        let results = |id: &str| next.iter().filter(|b| matches!(b, Block::ToolResult { id: of, .. } if of == id)).count();
+        let results =
+            |id: &str| next.iter().filter(|b| matches!(b, Block::ToolResult { id: of, .. } if of == id)).count();
         for call in message.content.iter().filter_map(Block::as_tool_use) {
             // A turn that a person stopped may end with calls that were never made.
             if results(&call.id) > 1 {
@@ -142,9 +140,7 @@ fn fixed_part(played: &Played) -> Vec<String> {
     let requests = played.world.stage.requests_of("main");
     let turns: Vec<&Request> = requests.iter().filter(|request| !request.tools.is_empty()).collect();
     let Some(first) = turns.first() else { return Vec::new() };
-    let differs = |request: &&&Request| {
-        request.system.first() != first.system.first() || request.tools != first.tools
-    };
+    let differs = |request: &&&Request| request.system.first() != first.system.first() || request.tools != first.tools;
     turns.iter().filter(differs).map(|_| "the fixed part of the prompt has changed".to_owned()).collect()
 }
 
@@ -160,7 +156,8 @@ fn leaks(played: &mut Played) -> Vec<String> {
             }
         }
         let logged = played.logs.entries();
-        if logged.iter().any(|entry| entry.message.contains(secret.as_str()) || entry.fields.contains(secret.as_str())) {
+        if logged.iter().any(|entry| entry.message.contains(secret.as_str()) || entry.fields.contains(secret.as_str()))
+        {
             told("the log");
         }
         let sql = format!("SELECT 1 FROM tool_calls WHERE instr(result || arguments, '{secret}') > 0");
@@ -175,7 +172,8 @@ fn leaks(played: &mut Played) -> Vec<String> {
 /// are shown while others wait.
 fn order(played: &mut Played) -> Vec<String> {
     let sql = "SELECT DISTINCT target FROM outbox WHERE target IS NOT NULL";
-    let drafts: BTreeSet<String> = played.world.rows().of(sql).expect("the query is right").into_iter().flatten().collect();
+    let drafts: BTreeSet<String> =
+        played.world.rows().of(sql).expect("the query is right").into_iter().flatten().collect();
     let mut broken = Vec::new();
     for kind in KINDS {
         let mut last = std::collections::BTreeMap::new();

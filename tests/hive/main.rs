@@ -9,10 +9,12 @@
 //! | `invariants` | what holds at the end of every trial |
 //! | `crash` | the crash-safe scenarios, killed after each of their commits |
 //! | `sim`, `improvise` | scenarios by chance |
+//! | `binary/` | the real program over real sockets |
 //! | `tidy/` | the shape of the code |
 //!
 //! `UPDATE=1 cargo test --test hive` writes the outputs of the scenarios.
 
+mod binary;
 mod improvise;
 mod invariants;
 mod language;
@@ -35,5 +37,7 @@ fn main() {
 fn trials() -> Vec<Trial> {
     #[expect(clippy::disallowed_methods, reason = "a test is told by a variable whether to write its outputs")]
     let update = std::env::var("UPDATE").is_ok_and(|value| value == "1");
-    scenarios::trials(update)
+    let mut trials = scenarios::trials(update);
+    trials.extend(binary::trials());
+    trials
 }

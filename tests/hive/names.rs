@@ -86,9 +86,7 @@ impl Names {
         let mut done = String::new();
         let mut rest = text;
         while let Some((before, after)) = rest.split_once('{') {
-            let plain = |name: &str| {
-                !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "@/-".contains(c))
-            };
+            let plain = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "@/-".contains(c));
             let Some((name, behind)) = after.split_once('}').filter(|(name, _)| plain(name)) else {
                 done.push_str(before);
                 done.push('{');
@@ -100,7 +98,10 @@ impl Names {
             let path = match (prefix, name.split_once('/')) {
                 (Some(kind), _) => format!("{kind}/{name}"),
                 (None, Some((word, _))) if word.parse::<Kind>().is_ok() => name.to_owned(),
-                _ => format!("{}/{name}", kind.ok_or_else(|| format!("`{{{name}}}` needs its kind: `{{discord/{name}}}`"))?),
+                _ => format!(
+                    "{}/{name}",
+                    kind.ok_or_else(|| format!("`{{{name}}}` needs its kind: `{{discord/{name}}}`"))?
+                ),
             };
             done.push_str(&self.any(&path)?);
             rest = behind;

@@ -336,7 +336,8 @@ impl Play<'_> {
                 return None;
             };
             let meant = on.as_ref().is_none_or(|on| *on == sent.message_id);
-            let here = delivery.out.conversation == conversation || self.is_reached_as(&conversation, &delivery.out.conversation);
+            let here = delivery.out.conversation == conversation
+                || self.is_reached_as(&conversation, &delivery.out.conversation);
             let button = piece.buttons.iter().flatten().find(|button| button.label == label)?;
             (meant && here).then(|| (button.data.clone(), sent.message_id.clone()))
         });
@@ -355,13 +356,7 @@ impl Play<'_> {
         names.path_of(conversation) == names.path_of(written)
     }
 
-    fn judges(
-        &mut self,
-        verb: Verb,
-        sender: &str,
-        place: Option<&str>,
-        lasts: Option<Duration>,
-    ) -> Result<(), String> {
+    fn judges(&mut self, verb: Verb, sender: &str, place: Option<&str>, lasts: Option<Duration>) -> Result<(), String> {
         let sender = self.world.names.person_at(sender)?;
         let conversation = place.map(|path| self.world.names.place(path)).transpose()?.map(|(id, _)| id);
         let at = self.world.now();

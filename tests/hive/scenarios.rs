@@ -62,7 +62,10 @@ fn run(path: &Path, update: bool) -> Result<(), Failed> {
         if update {
             std::fs::write(path, &played.text)?;
         } else {
-            faults.push(format!("the outputs differ (`UPDATE=1 cargo test` writes them):\n{}", difference(&text, &played.text)));
+            faults.push(format!(
+                "the outputs differ (`UPDATE=1 cargo test` writes them):\n{}",
+                difference(&text, &played.text)
+            ));
         }
     }
     if faults.is_empty() { Ok(()) } else { Err(faults.join("\n").into()) }
@@ -79,7 +82,9 @@ pub fn difference(have: &str, should: &str) -> String {
     if let Some(before) = start.checked_sub(1) {
         shown.push(format!("  {}: {}", before + 1, have[before]));
     }
-    shown.extend(have[start..have.len() - end].iter().enumerate().map(|(at, line)| format!("- {}: {line}", start + at + 1)));
+    shown.extend(
+        have[start..have.len() - end].iter().enumerate().map(|(at, line)| format!("- {}: {line}", start + at + 1)),
+    );
     shown.extend(should[start..should.len() - end].iter().map(|line| format!("+ {line}")));
     shown.join("\n")
 }

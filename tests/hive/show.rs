@@ -120,7 +120,9 @@ pub fn request(names: &Names, request: &Request, workspace: &str) -> Lines {
             };
             match block {
                 Block::Text(text) => push(&mut lines, names, who, text, workspace),
-                Block::ToolUse(call) => push(&mut lines, names, "calls", &format!("{} {}", call.name, input(&call.input)), workspace),
+                Block::ToolUse(call) => {
+                    push(&mut lines, names, "calls", &format!("{} {}", call.name, input(&call.input)), workspace)
+                }
                 Block::ToolResult { .. } => lines.extend(result(names, block, "result", workspace)),
                 Block::Opaque { .. } => push(&mut lines, names, who, "(opaque)", workspace),
             }
@@ -136,7 +138,8 @@ pub fn results(names: &Names, request: &Request, workspace: &str) -> Lines {
     let mut lines = Vec::new();
     for call in request.messages[asked].content.iter().filter_map(Block::as_tool_use) {
         let after = request.messages[asked + 1..].iter().flat_map(|message| &message.content);
-        let mut found = after.filter(|block| matches!(block, Block::ToolResult { id, .. } if *id == call.id)).peekable();
+        let mut found =
+            after.filter(|block| matches!(block, Block::ToolResult { id, .. } if *id == call.id)).peekable();
         if found.peek().is_none() {
             lines.push(format!("  {}: NO RESULT", call.name));
         }

@@ -371,7 +371,8 @@ fn lay_template(path: &std::path::Path) {
     let bytes = TEMPLATE.get_or_init(|| {
         let folder = tempfile::tempdir_in(shelf()).expect("a folder can be made");
         let (first, whole) = (folder.path().join("first.db"), folder.path().join("whole.db"));
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime can be made");
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime can be made");
         runtime.block_on(async {
             let db = Db::open(&first).await.expect("an empty database can be made");
             db.backup(&whole).await.expect("and copied");
@@ -384,7 +385,9 @@ fn lay_template(path: &std::path::Path) {
 fn models(prices: Option<(u64, u64)>) -> Arc<Models> {
     static FREE: OnceLock<Arc<Models>> = OnceLock::new();
     let Some((input, output)) = prices else {
-        return FREE.get_or_init(|| Arc::new(Models::new(Vec::new(), Clock::Wall, Limits::STANDARD).expect("none is wrong"))).clone();
+        return FREE
+            .get_or_init(|| Arc::new(Models::new(Vec::new(), Clock::Wall, Limits::STANDARD).expect("none is wrong")))
+            .clone();
     };
     let micro = |usd: u64| usd * 1_000_000;
     let profile = Profile {

@@ -23,18 +23,22 @@ const SHOWN_CHARS: usize = 80;
 /// # Errors
 /// Says what would be right.
 pub fn person(kind: Kind, text: &str) -> Result<SenderId, BadId> {
-    let expected = match kind {
-        Kind::Discord => "a Discord user id: digits such as 123456789012345678",
-        Kind::Telegram => "a Telegram user id: digits such as 123456789",
-        Kind::Console | Kind::Web => "an id without white space",
-    };
     let local = without_kind(kind, text).filter(|id| match kind {
         Kind::Discord => is_positive(id),
         // Whoever writes in the name of a group or channel has that chat's id, which is negative.
         Kind::Telegram => is_positive(id.strip_prefix('-').unwrap_or(id)),
         Kind::Console | Kind::Web => is_word(id),
     });
-    local.map(|id| SenderId::new(kind, id)).ok_or_else(|| bad(text, expected))
+    local.map(|id| SenderId::new(kind, id)).ok_or_else(|| bad(text, person_form(kind)))
+}
+
+/// What an id of a person looks like.
+pub fn person_form(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Discord => "a Discord user id: digits such as `123456789012345678`",
+        Kind::Telegram => "a Telegram user id: digits such as `123456789`",
+        Kind::Console | Kind::Web => "an id without white space",
+    }
 }
 
 /// The conversation that `kind` calls `text`; `telegram:-100/7` and `-100/7` are the same.
@@ -42,11 +46,6 @@ pub fn person(kind: Kind, text: &str) -> Result<SenderId, BadId> {
 /// # Errors
 /// Says what would be right.
 pub fn place(kind: Kind, text: &str) -> Result<ConversationId, BadId> {
-    let expected = match kind {
-        Kind::Discord => "a Discord channel id: digits such as 123456789012345678",
-        Kind::Telegram => "a Telegram chat id such as -1001234567890, or -1001234567890/7 for a forum topic",
-        Kind::Console | Kind::Web => "an id without white space",
-    };
     let local = without_kind(kind, text).filter(|id| match kind {
         Kind::Discord => is_positive(id),
         Kind::Telegram => {
@@ -55,7 +54,16 @@ pub fn place(kind: Kind, text: &str) -> Result<ConversationId, BadId> {
         }
         Kind::Console | Kind::Web => is_word(id),
     });
-    local.map(|id| ConversationId::new(kind, id)).ok_or_else(|| bad(text, expected))
+    local.map(|id| ConversationId::new(kind, id)).ok_or_else(|| bad(text, place_form(kind)))
+}
+
+/// What an id of a conversation looks like.
+pub fn place_form(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Discord => "a Discord channel id: digits such as `123456789012345678`",
+        Kind::Telegram => "a Telegram chat id such as `-1001234567890`, or `-1001234567890/7` for a forum topic",
+        Kind::Console | Kind::Web => "an id without white space",
+    }
 }
 
 fn bad(text: &str, expected: &'static str) -> BadId {
@@ -74,7 +82,7 @@ fn without_kind(kind: Kind, text: &str) -> Option<&str> {
 }
 
 /// A number as a platform writes it: above zero, no sign, no zero in front, in 63 bits.
-fn is_positive(text: &str) -> bool {
+pub fn is_positive(text: &str) -> bool {
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
     digits && !text.starts_with('0') && text.parse::<i64>().is_ok()
 }
@@ -111,7 +119,7 @@ mod tests {
         }
         assert_eq!(
             person(Kind::Discord, "@alice\n").map_err(|bad| bad.to_string()),
-            Err("`@alice\\n` is not a Discord user id: digits such as 123456789012345678".into())
+            Err("`@alice\\n` is not a Discord user id: digits such as `123456789012345678`".into())
         );
     }
 }

@@ -64,11 +64,11 @@ async fn what_cannot_be_changed_is_told_with_the_reason() {
     for (input, reason) in [
         (
             json!({"channel_type": "telegram", "sender_id": "@alice"}),
-            "sender_id: `@alice` is not a Telegram user id: digits such as 123456789",
+            "sender_id: `@alice` is not a Telegram user id: digits such as `123456789`",
         ),
         (
             json!({"channel_type": "discord", "sender_id": "4", "channel_id": "general"}),
-            "channel_id: `general` is not a Discord channel id: digits such as 123456789012345678",
+            "channel_id: `general` is not a Discord channel id: digits such as `123456789012345678`",
         ),
         (
             json!({"channel_type": "telegram", "sender_id": "1", "trust_level": "denied"}),

@@ -45,8 +45,9 @@ async fn discord_away() {
     world.telegram_shows(&["You said: and you"]).await;
     world.discord.online();
     world.discord_shows(&["You said: before", "You said: meanwhile"]).await;
-    world.discord.forget_sessions();
+    // The next connection cannot resume: what is said until then has to be read back.
     world.discord.disconnect();
+    world.discord.forget_sessions();
     world.say_on_discord("after");
     world.discord_shows(&["You said: before", "You said: meanwhile", "You said: after"]).await;
 }

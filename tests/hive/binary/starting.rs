@@ -3,6 +3,8 @@
 use std::path::Path;
 
 use fakes::product::{Ended, Setup};
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{ConnectOptions, Connection};
 
 use super::world::{PATIENCE, World};
 use super::{Named, real};
@@ -13,6 +15,7 @@ pub(super) const ALL: &[Named] = &[
     ("every_fault_of_the_configuration_is_told_at_once", || real(broken_files())),
     ("a_second_hive_on_one_run_directory_is_refused", || real(two_hives())),
     ("a_file_that_is_no_database_is_refused_in_words", || real(no_database())),
+    ("a_database_of_a_newer_version_is_refused_in_words", || real(newer_database())),
     ("a_run_directory_that_cannot_be_is_named", || real(no_run_directory())),
     ("on_a_full_disk_nothing_is_acknowledged_and_nothing_lost", || real(full_disk())),
 ];
@@ -107,6 +110,19 @@ async fn no_database() {
     .await;
 }
 
+async fn newer_database() {
+    let world = World::new().await;
+    let made = world.setup.run(&["status"], "").await;
+    assert_eq!(made.code(), Some(0), "{}", made.log);
+    let sql =
+        "UPDATE _sqlx_migrations SET version = 999999 WHERE version = (SELECT max(version) FROM _sqlx_migrations)";
+    let path = world.setup.run_dir().join("openhive.db");
+    let mut rows = SqliteConnectOptions::new().filename(&path).connect().await.expect("the hive has made it");
+    sqlx::query(sql).execute(&mut rows).await.expect("the table of versions is there");
+    rows.close().await.expect("closed");
+    refuses(&world.setup, |_| {}, &["openhive.db", "written by a newer version", "999999"]).await;
+}
+
 /// Starts on a database that `spoil` has spoilt; every one of `words` must be said.
 async fn refuses(setup: &Setup, spoil: impl FnOnce(&Path), words: &[&str]) {
     std::fs::create_dir_all(setup.run_dir()).expect("the run directory can be made");
@@ -129,13 +145,36 @@ async fn no_run_directory() {
     assert!(ended.log.contains(&run_dir), "{}", ended.log);
 }
 
+/// No file may grow past this, in blocks of 512 bytes: a little over the 32 KiB that the index of SQLite's log takes.
+const ROOM_BLOCKS: u32 = 1400;
+
 async fn full_disk() {
     let world = World::with_anthropic().await;
     let product = world.start().await;
-    world.say_on_telegram("before");
-    world.telegram_shows(&["You said: before"]).await;
+    world.say_on_discord("message 1");
+    world.discord_shows(&["You said: message 1"]).await;
     product.stop().await;
-    let product = world.setup.start_with_little_room(1);
-    let ended = product.ended(PATIENCE).await;
-    panic!("{}", ended.log);
+    // A database that is there is read, and its log takes a few changes more.
+    let product = world.setup.start_with_little_room(ROOM_BLOCKS);
+    product.listens_to(&["discord", "telegram"], PATIENCE).await;
+    let full = |log: &str| log.contains("ERROR");
+    let mut said = 1;
+    while !full(&product.log()) {
+        said += 1;
+        assert!(said <= 200, "it never filled up:\n{}", product.log());
+        world.say_on_discord(&format!("message {said}"));
+        let answered = || world.on_discord().len() == said;
+        tokio::select! {
+            answered = world.discord.until(|| answered().then_some(()), PATIENCE) => {
+                assert!(answered.is_some(), "neither an answer nor a word:\n{}", product.log());
+            }
+            _ = product.wait_log(PATIENCE, full) => {}
+        }
+    }
+    let ended = product.kill().await;
+    assert!(ended.log.contains("disk") && !ended.log.contains("panicked"), "{}", ended.log);
+    // With room again, whatever was said is answered, and once.
+    let _product = world.start().await;
+    let all: Vec<String> = (1..=said).map(|n| format!("You said: message {n}")).collect();
+    world.discord_shows(&all.iter().map(String::as_str).collect::<Vec<_>>()).await;
 }

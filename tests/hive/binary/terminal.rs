@@ -36,11 +36,12 @@ async fn alone() {
 async fn piped() {
     let world = World::new().await;
     let setup = world.without_platforms();
-    let ended = setup.run(&[], "how do I add a key?\nwhich topics are there?\n").await;
+    let ended = setup.run(&[], "how do I add a key?\n").await;
     assert_eq!(ended.code(), Some(0), "{}", ended.log);
     assert!(ended.output.contains("ANTHROPIC_API_KEY"), "{}", ended.output);
-    assert!(ended.output.contains("`list_topics` answered"), "a tool was called: {}", ended.output);
     assert!(!ended.output.contains("INFO") && ended.log.contains("offline model"), "the log goes to stderr");
+    let ended = setup.run(&[], "which topics are there?\n").await;
+    assert!(ended.output.contains("list_topics answered"), "a tool was called: {}", ended.output);
     // It remembers: what was said is in the database of the next start.
     let topics = setup.run(&["topics", "--json"], "").await;
     assert!(topics.output.contains("console:local"), "{}", topics.output);

@@ -13,7 +13,6 @@ use llm::{Model, Models};
 use org::topics::Rules;
 use org::trust::Policy;
 use store::{Bell, Db, settings};
-use tools::Workspaces;
 
 use crate::classifier::Classifier;
 use crate::commands::{Commands, Facts};
@@ -61,6 +60,9 @@ pub struct House {
     pub run_dir: PathBuf,
     /// Takes secrets out of what is shown.
     pub scrub: Scrub,
+    /// How often another process's writes are looked for: `hive trust add` beside a running hive takes effect within
+    /// it. Where no other process is, seldom will do.
+    pub listen_every: Duration,
 }
 
 /// A hive that runs.
@@ -136,7 +138,15 @@ impl Hive {
             limits,
         };
         hive.start_work(sessions);
-        hive.start_upkeep(&db, clock, &settings, render, workspaces);
+        hive.start_upkeep(upkeep::Upkeep {
+            db: db.clone(),
+            clock,
+            running: hive.rest.running.clone(),
+            settings: settings.clone(),
+            render,
+            workspaces,
+            listen_every: house.listen_every,
+        });
         let placing = inbound::Placing {
             db: db.clone(),
             clock,
@@ -155,16 +165,7 @@ impl Hive {
         self.working.spawn("worker", worker::run(Arc::new(sessions), running, tasks, turns));
     }
 
-    fn start_upkeep(&self, db: &Db, clock: Clock, settings: &Settings, render: RenderLimits, workspaces: Workspaces) {
-        let upkeep = upkeep::Upkeep {
-            db: db.clone(),
-            clock,
-            running: self.rest.running.clone(),
-            topics: settings.topics.clone(),
-            retention: settings.retention.clone(),
-            render,
-            workspaces,
-        };
+    fn start_upkeep(&self, upkeep: upkeep::Upkeep) {
         self.working.spawn("upkeep", upkeep::run(Arc::new(upkeep), self.working.clone()));
     }
 

@@ -26,6 +26,8 @@ const LOCK: &str = "hive.lock";
 
 /// Whoever sits at the terminal: one person, an admin.
 const PERSON: &str = "admin";
+/// How often other processes' writes are looked for: people wait for what they typed on the command line.
+const LISTEN: Duration = Duration::from_secs(1);
 /// How long the end of the input waits for the last answer.
 const LAST_ANSWER: Duration = Duration::from_secs(120);
 
@@ -86,7 +88,7 @@ async fn serve(config: Config, terminal: Terminal, scrub: Scrub) -> Result<ExitC
         minds,
         settings: config.settings,
         policy: config.trust,
-        house: House { data_dir, run_dir, scrub },
+        house: House { data_dir, run_dir, scrub, listen_every: LISTEN },
     };
     let hive = Hive::start(parts).await?;
     let deaf = tokio::select! {

@@ -162,6 +162,10 @@ impl Commands {
                     return Ok(());
                 }
                 let verdict = judge(conn, &facts.policy, event, now).await?;
+                if verdict == Verdict::Denied {
+                    // Denied since it was said: as silent as for whatever they say from now on.
+                    return Ok(());
+                }
                 let said = match reading {
                     None => buttons::click(conn, facts, event, verdict, now).await?,
                     Some(reading) => Some(obey(conn, facts, event, verdict, reading, now).await?),
@@ -207,7 +211,8 @@ async fn obey(
         Who::Admin => admin,
     };
     if !allowed {
-        return Ok(format!("`/{}` is for admins.", command.name));
+        let whom = if command.who == Who::Admin { "admins" } else { "people I know" };
+        return Ok(format!("`/{}` is for {whom}.", command.name));
     }
     (command.run)(conn, &Asked { event, admin, values, facts, now }).await
 }

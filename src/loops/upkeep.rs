@@ -11,12 +11,10 @@ use store::{Db, tasks, topics};
 use tools::Workspaces;
 
 use super::worker::{LEASE, Running};
-use crate::config::{Retention, Topics};
+use crate::config::Settings;
 
 /// How often leases are renewed and other processes are listened for.
 pub const EVERY: Duration = Duration::from_secs(30);
-/// How often another process's writes are looked for: `hive trust add` beside a running hive takes effect within it.
-const LISTEN: Duration = Duration::from_secs(1);
 /// How often topics age and old rows go.
 const HOUSEKEEPING: Duration = Duration::from_secs(300);
 /// Most rows of a sort that go in one transaction.
@@ -34,14 +32,14 @@ pub struct Upkeep {
     pub clock: Clock,
     /// The turns that run.
     pub running: Running,
-    /// When topics go idle and close.
-    pub topics: Topics,
-    /// How long rows are kept.
-    pub retention: Retention,
+    /// When topics go idle and close, and how long rows are kept.
+    pub settings: Settings,
     /// How words for people are cut.
     pub render: RenderLimits,
     /// The teams' folders, where long results of tools lie.
     pub workspaces: Workspaces,
+    /// How often another process's writes are looked for, and the rest is looked at.
+    pub listen_every: Duration,
 }
 
 /// Runs until `tasks` is told to stop.
@@ -54,7 +52,7 @@ pub async fn run(upkeep: Arc<Upkeep>, tasks: Tasks) {
         tokio::select! {
             biased;
             () = stop.cancelled() => return,
-            () = upkeep.clock.sleep(LISTEN) => {}
+            () = upkeep.clock.sleep(upkeep.listen_every) => {}
         }
         let now = upkeep.clock.now();
         let mut done = listen(&upkeep, &mut seen).await;
@@ -72,10 +70,11 @@ pub async fn run(upkeep: Arc<Upkeep>, tasks: Tasks) {
     }
 }
 
-/// Rings the bell where another process has written.
+/// Rings the bell where another process has written. The first look rings too: what was written before it, and after
+/// the loops looked at their rows for the first time, would show nowhere else.
 async fn listen(upkeep: &Upkeep, seen: &mut Option<i64>) -> Result<()> {
     let version = upkeep.db.foreign_writes().await?;
-    if seen.replace(version).is_some_and(|before| before != version) {
+    if seen.replace(version) != Some(version) {
         upkeep.db.ring_all();
     }
     Ok(())
@@ -95,14 +94,14 @@ async fn leases(upkeep: &Upkeep, now: Moment) -> Result<()> {
 
 async fn housekeeping(upkeep: &Upkeep, now: Moment, stop: &base::Stop) -> Result<()> {
     let before = |span: Duration| now - clock::ms(span);
-    let (idle, closed) = (before(upkeep.topics.idle_after), before(upkeep.topics.closed_after));
+    let (idle, closed) = (before(upkeep.settings.topics.idle_after), before(upkeep.settings.topics.closed_after));
     upkeep.db.note("age topics", async |conn| topics::age(conn, idle, closed).await).await?;
     let rules = Before {
-        talk: before(upkeep.retention.messages),
-        journal: before(upkeep.retention.journal),
-        decisions: before(upkeep.retention.trust_audit),
-        changes: before(upkeep.retention.trust_audit.saturating_mul(10)),
-        usage: before(upkeep.retention.usage),
+        talk: before(upkeep.settings.retention.messages),
+        journal: before(upkeep.settings.retention.journal),
+        decisions: before(upkeep.settings.retention.trust_audit),
+        changes: before(upkeep.settings.retention.trust_audit.saturating_mul(10)),
+        usage: before(upkeep.settings.retention.usage),
         held: before(HELD),
     };
     // Files: gone with the turns that wrote them. Reading a few folders blocks for no time that counts.

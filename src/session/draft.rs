@@ -55,6 +55,11 @@ impl Draft {
         self.text.send_replace(text);
     }
 
+    /// The text as it is now.
+    pub(super) fn text(&self) -> String {
+        self.text.borrow().clone()
+    }
+
     /// More of the text.
     pub(super) fn grow(&self, more: &str) {
         self.text.send_modify(|text| text.push_str(more));
@@ -172,11 +177,10 @@ impl Life {
     /// The text without secrets, and without an end that could be the beginning of one.
     fn visible(&self, text: &str) -> String {
         let scrub = &self.session.office.scrub;
-        let mut end = text.len().saturating_sub(scrub.longest());
-        while !text.is_char_boundary(end) {
-            end -= 1;
-        }
-        scrub.clean(&text[..end])
+        // Cleaned before it is cut: the cut may lie inside a secret, whose beginning would not be known as one.
+        let mut clean = scrub.clean(text);
+        clean.truncate(clean.floor_char_boundary(clean.len().saturating_sub(scrub.longest())));
+        clean
     }
 
     async fn draft(&mut self, text: &str, now: Moment) -> Result<(), SendError> {
@@ -198,7 +202,19 @@ impl Life {
             handle: None,
         };
         self.channel.ready(&self.new.conversation).await;
-        let sent = self.channel.deliver(&out).await?;
+        let sent = match self.channel.deliver(&out).await {
+            Ok(sent) => sent,
+            Err(error) => {
+                if shown.message_id.is_none() && !matches!(error, SendError::Ambiguous(_)) {
+                    // It is certainly not there: the end of the turn need not be in doubt about it.
+                    let id = shown.id;
+                    self.row = None;
+                    let undone = self.session.db.tx("a draft is not shown", async |conn| outbox::not_shown(conn, id).await);
+                    undone.await.map_err(fault)?;
+                }
+                return Err(error);
+            }
+        };
         if shown.message_id.is_none() {
             let (id, message_id) = (shown.id, sent.message_id.clone());
             let noted = self.session.db.tx("a draft is shown", async |conn| outbox::shown(conn, id, &message_id).await);

@@ -162,7 +162,7 @@ impl<'a> Turn<'a> {
                 biased;
                 () = halt.token.cancelled() => continue,
                 () = self.session.clock.sleep(left) => {
-                    let text = joined(&history.said_so_far(self.run)?, apology::TOO_LONG);
+                    let text = joined(&self.said(&history)?, apology::TOO_LONG);
                     return Ok(Some(self.ending(End::Failed, "the turn took too long".to_owned(), text)));
                 }
                 step = self.ask(&mut history) => step?,
@@ -246,15 +246,17 @@ impl<'a> Turn<'a> {
         }
         let said = history.said_so_far(self.run)?;
         let (mut answer, mut failed) = self.respond(&request, &said).await;
-        if matches!(&answer, Err(error) if error.class == llm::Class::ContextTooLong)
-            && (compact::shorten(self.session, self.topic, self.run, history).await?
-                || compact::squeeze(&mut request.messages))
-        {
-            *history = self.history().await?;
-            request = Request { messages: request.messages, ..self.request(history).await? };
-            let again = self.respond(&request, &said).await;
-            answer = again.0;
-            failed.extend(again.1);
+        if matches!(&answer, Err(error) if error.class == llm::Class::ContextTooLong) {
+            let shorter = compact::shorten(self.session, self.topic, self.run, history).await?;
+            if shorter {
+                *history = self.history().await?;
+                request = self.request(history).await?;
+            }
+            if shorter || compact::squeeze(&mut request.messages) {
+                let again = self.respond(&request, &said).await;
+                answer = again.0;
+                failed.extend(again.1);
+            }
         }
         match answer {
             Ok(response) => Ok(Step::Answers(Answer { response, failed })),
@@ -390,12 +392,18 @@ impl<'a> Turn<'a> {
         }
         let now = self.session.clock.now();
         self.session.db.tx("interrupt tools", async |conn| calls::interrupt(conn, self.run, now).await).await?;
-        let said = history.said_so_far(self.run)?;
+        let said = self.said(history)?;
         let mut ending = self.ending(End::Cancelled, format!("stopped: {why:?}"), joined(&said, apology::STOPPED));
         if why == Why::Message {
             ending.reply = None;
         }
         Ok(Some(ending))
+    }
+
+    /// What the model has said in this turn, the answer that it is still writing included: people have seen it grow.
+    fn said(&self, history: &History) -> Result<String> {
+        let growing = self.draft.text();
+        if growing.trim().is_empty() { history.said_so_far(self.run) } else { Ok(growing) }
     }
 
     fn ending(&self, end: End, note: String, reply: String) -> Ending {

@@ -443,7 +443,8 @@ fn explain(path: &Path, error: anyhow::Error) -> anyhow::Error {
 
 /// To the runtime the whole future looks synchronous: nothing else runs meanwhile.
 async fn run_in_one_poll<F: Future>(work: F) -> F::Output {
-    let mut work = pin!(work);
+    // Without it a task that never yields in between runs out of tokio's budget, and its locks are never ready.
+    let mut work = pin!(tokio::task::unconstrained(work));
     std::future::poll_fn(move |context| {
         loop {
             match work.as_mut().poll(context) {

@@ -245,6 +245,14 @@ pub async fn replace(conn: &mut Conn, id: OutboxId, action: &Action) -> Result<(
     Ok(())
 }
 
+/// A draft's only attempt was certainly not carried out: it is as if it had not been tried.
+pub async fn not_shown(conn: &mut Conn, id: OutboxId) -> Result<()> {
+    let sql = "UPDATE outbox SET attempts = 0, first_attempt_at = NULL
+               WHERE id = $1 AND state = 'draft' AND attempts = 1 AND message_id IS NULL";
+    sqlx::query(sql).bind(id.0).execute(conn).await?;
+    Ok(())
+}
+
 /// Everything that waits for a conversation that has moved goes to its new id.
 pub async fn move_to(conn: &mut Conn, from: &ConversationId, to: &ConversationId) -> Result<u64> {
     let sql = "UPDATE outbox SET conversation = $2, state = CASE state WHEN 'sending' THEN 'due' ELSE state END

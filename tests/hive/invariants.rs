@@ -144,9 +144,14 @@ fn fixed_part(played: &Played) -> Vec<String> {
     turns.iter().filter(differs).map(|_| "the fixed part of the prompt has changed".to_owned()).collect()
 }
 
+/// So much of a secret is too much of it.
+const SECRET_CHARS: usize = 8;
+
 /// No value that is known to be secret leaves the hive, or stays in what it writes.
 fn leaks(played: &mut Played) -> Vec<String> {
-    let secrets = played.world.secrets().to_vec();
+    // The beginning of a secret is one as well.
+    let begins = |secret: &String| secret.chars().take(SECRET_CHARS).collect();
+    let secrets: Vec<String> = played.world.secrets().iter().map(begins).collect();
     let mut broken = Vec::new();
     for secret in &secrets {
         let mut told = |place: &str| broken.push(format!("a secret is in {place}"));

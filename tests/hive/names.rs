@@ -140,19 +140,21 @@ impl Names {
 
     fn local(&mut self, kind: Kind, label: &str, sort: Sort) -> String {
         if let Some(known) = self.known.iter().find(|named| named.kind == kind && named.label == label) {
+            assert!(known.sort == sort || kind == Kind::Console, "`{kind}/{label}` is a person and a place");
             return known.local.clone();
         }
         let number = 1 + self.known.iter().filter(|named| named.kind == kind && named.sort == sort).count();
         let local = match (kind, sort) {
             (Kind::Console, _) => label.trim_start_matches('@').to_owned(),
+            (Kind::Telegram, Sort::Person) => format!("{}", 510_000_000 + number),
             (_, Sort::Person) => format!("{}", 410_000_000 + number),
             (Kind::Telegram, Sort::Direct) => self.local(kind, label.trim_start_matches('@'), Sort::Person),
             (_, Sort::Direct) => format!("{}", 430_000_000 + number),
-            (Kind::Telegram, Sort::Room) => format!("{}", -1_004_200_000_000 - number as i64),
+            (Kind::Telegram, Sort::Room) => format!("-{}", 1_005_200_000_000 + number),
             (_, Sort::Room) => format!("{}", 420_000_000 + number),
             (Kind::Telegram, Sort::Thread) => {
                 let room = label.split_once('/').map_or(label, |(room, _)| room).to_owned();
-                format!("{}/{}", self.local(kind, &room, Sort::Room), 440_000_000 + number)
+                format!("{}/{}", self.local(kind, &room, Sort::Room), 40 + number)
             }
             (_, Sort::Thread) => format!("{}", 440_000_000 + number),
         };

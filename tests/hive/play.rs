@@ -16,7 +16,7 @@ use crate::language::{Deed, Fault, FileSaid, Line, Means, Question, Says, Scenar
 use crate::logs::Logs;
 use crate::names::KINDS;
 use crate::show;
-use crate::world::{Death, World};
+use crate::world::World;
 
 /// What a scenario came to.
 pub struct Played {
@@ -51,6 +51,7 @@ pub fn play(scenario: &Scenario, prepare: impl FnOnce(&mut World)) -> Result<Pla
         authors: BTreeMap::new(),
         acted: false,
         paused: false,
+        loaded: 0,
     };
     stage.lines()?;
     let Play { world, text, .. } = stage;
@@ -76,6 +77,8 @@ struct Play<'a> {
     acted: bool,
     /// The last thing done was a wait, a crash or a stop: outputs show what is, not what will be.
     paused: bool,
+    /// Up to which line the agents know their parts: all of an act, before it begins.
+    loaded: usize,
 }
 
 impl Play<'_> {
@@ -87,22 +90,40 @@ impl Play<'_> {
             let is_output = |line: &Line| matches!(line.means, Means::Seen | Means::Asks(_));
             if is_output(line) {
                 let end = lines[at..].iter().position(|line| !is_output(line)).map_or(lines.len(), |count| at + count);
-                self.outputs(&lines[at..end]).map_err(told)?;
+                self.outputs(at, &lines[at..end]).map_err(told)?;
                 at = end;
                 continue;
             }
+            self.load_act(at);
             match &line.means {
                 Means::Break => self.end_act().map_err(told)?,
                 Means::Does(deed) => self.does(deed).map_err(told)?,
-                Means::Answers { agent, turn, times } => {
-                    (0..*times).for_each(|_| self.world.stage.add(agent, turn.clone(), line.number));
-                }
                 _ => {}
             }
             self.copy(line);
             at += 1;
         }
         self.end_act().map_err(|why| format!("{}: at its end: {why}", self.scenario.path.display()))
+    }
+
+    /// Gives the agents their parts of the act that begins with this line.
+    fn load_act(&mut self, at: usize) {
+        let lines = &self.scenario.lines;
+        while self.loaded <= at || lines.get(self.loaded).is_some_and(|line| !matches!(line.means, Means::Break)) {
+            if let Some(Line { number, means: Means::Answers { agent, turn, times, heard }, .. }) = lines.get(self.loaded) {
+                (0..*times).for_each(|_| self.world.stage.add(agent, turn.clone(), *heard, *number));
+            }
+            self.loaded += 1;
+        }
+    }
+
+    /// How many answers an agent has in its part above a line.
+    fn answers_above(&self, at: usize, who: &str) -> usize {
+        let count = |line: &Line| match &line.means {
+            Means::Answers { agent, times, .. } if agent == who => *times,
+            _ => 0,
+        };
+        self.scenario.lines[..at].iter().map(count).sum()
     }
 
     fn copy(&mut self, line: &Line) {
@@ -120,7 +141,7 @@ impl Play<'_> {
         Ok(())
     }
 
-    fn outputs(&mut self, lines: &[Line]) -> Result<(), String> {
+    fn outputs(&mut self, at: usize, lines: &[Line]) -> Result<(), String> {
         if self.acted && !self.paused && self.world.is_alive() {
             self.world.rest()?;
             self.acted = false;
@@ -129,7 +150,7 @@ impl Play<'_> {
         for line in lines {
             if let Means::Asks(question) = &line.means {
                 self.text.push(line.head.clone());
-                let answer = self.answer(question)?;
+                let answer = self.answer(at, question)?;
                 self.text.extend(answer);
             }
         }
@@ -164,19 +185,20 @@ impl Play<'_> {
         self.seen_logs = entries.len();
     }
 
-    fn answer(&mut self, question: &Question) -> Result<Vec<String>, String> {
+    fn answer(&mut self, line: usize, question: &Question) -> Result<Vec<String>, String> {
         let workspace = self.world.workspace().display().to_string();
         Ok(match question {
             Question::Sees { agent, number } => {
                 let requests = self.world.stage.requests_of(agent);
-                let at = number.unwrap_or(requests.len());
+                let at = number.unwrap_or_else(|| self.answers_above(line, agent).min(requests.len()));
                 let request = at.checked_sub(1).and_then(|at| requests.get(at));
                 let request = request.ok_or_else(|| format!("`{agent}` was asked {} times", requests.len()))?;
                 show::request(&self.world.names, request, &workspace)
             }
             Question::Got { agent } => {
                 let requests = self.world.stage.requests_of(agent);
-                let request = requests.last().ok_or_else(|| format!("`{agent}` was never asked"))?;
+                let request = requests.get(self.answers_above(line, agent)).or(requests.last());
+                let request = request.ok_or_else(|| format!("`{agent}` was never asked"))?;
                 show::results(&self.world.names, request, &workspace)
             }
             Question::Facts(sql) => {
@@ -200,7 +222,12 @@ impl Play<'_> {
         }
         (self.acted, self.paused) = (true, pauses);
         match deed {
-            Deed::Says(says) => self.says(says)?,
+            Deed::Says(says) => {
+                for time in 1..=says.times {
+                    let text = says.text.replace("{n}", &time.to_string());
+                    self.says(&Says { text, ..says.clone() })?;
+                }
+            }
             Deed::Clicks { place, sender, label, on } => self.clicks(place, sender, label, on.as_deref())?,
             Deed::Judges { verb, sender, place, lasts } => self.judges(*verb, sender, place.as_deref(), *lasts)?,
             Deed::Pairs { code, lasts } => {
@@ -412,6 +439,3 @@ fn named(line: &str) -> Result<(String, Arguments), String> {
     }
     Ok((path.join(" "), Arguments::Named(values)))
 }
-
-/// A trial that nobody kills.
-pub const UNINTERRUPTED: Death = Death::Scripted;

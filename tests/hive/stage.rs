@@ -32,6 +32,7 @@ struct State {
 
 struct Entry {
     turn: Turn,
+    heard: bool,
     line: usize,
     progress: Progress,
 }
@@ -44,9 +45,10 @@ enum Progress {
 }
 
 impl Stage {
-    /// Adds a turn to an agent's part. `line` is where it stands in the scenario.
-    pub fn add(&self, agent: &str, turn: Turn, line: usize) {
-        let entry = Entry { turn, line, progress: Progress::Waiting };
+    /// Adds a turn to an agent's part. One that is not `heard` to its end is over once its asker goes away; `line` is
+    /// where it stands in the scenario.
+    pub fn add(&self, agent: &str, turn: Turn, heard: bool, line: usize) {
+        let entry = Entry { turn, heard, line, progress: Progress::Waiting };
         self.lock().turns.entry(agent.to_owned()).or_default().push(entry);
     }
 
@@ -126,9 +128,14 @@ impl Stage {
         Err(ModelError::new(Class::Malformed, line))
     }
 
-    fn mark(&self, agent: &str, at: usize, progress: Progress) {
-        if let Some(entry) = self.lock().turns.get_mut(agent).and_then(|entries| entries.get_mut(at)) {
-            entry.progress = progress;
+    /// A turn has come to its end, or its asker has gone away.
+    fn end(&self, agent: &str, at: usize, whole: bool) {
+        let mut state = self.lock();
+        let Some(entry) = state.turns.get_mut(agent).and_then(|entries| entries.get_mut(at)) else { return };
+        entry.progress = if whole || !entry.heard { Progress::Played } else { Progress::Waiting };
+        if whole && !entry.heard {
+            let fault = format!("line {}: `{agent}` was heard to the end of this turn", entry.line);
+            state.unscripted.push(fault);
         }
     }
 }
@@ -151,13 +158,13 @@ struct Actor {
 struct Playing<'a> {
     actor: &'a Actor,
     at: Option<usize>,
-    ended: Progress,
+    whole: bool,
 }
 
 impl Drop for Playing<'_> {
     fn drop(&mut self) {
         if let Some(at) = self.at {
-            self.actor.stage.mark(&self.actor.agent, at, self.ended);
+            self.actor.stage.end(&self.actor.agent, at, self.whole);
         }
     }
 }
@@ -166,12 +173,12 @@ impl Model for Actor {
     fn respond<'a>(&'a self, request: &'a Request, sink: Sink<'a>) -> BoxFuture<'a, Result<Response, ModelError>> {
         Box::pin(async move {
             let (at, turn) = self.stage.take(&self.agent, request)?;
-            let mut playing = Playing { actor: self, at, ended: Progress::Waiting };
+            let mut playing = Playing { actor: self, at, whole: false };
             // A script of its own for every answer: ids of tool calls begin anew in each, as some servers count.
             let script = Script::new(Clock::starting_at(0));
             script.turn(&self.agent, turn);
             let answer = script.model(&self.agent).respond(request, sink).await;
-            playing.ended = Progress::Played;
+            playing.whole = true;
             answer
         })
     }

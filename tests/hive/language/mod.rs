@@ -7,7 +7,7 @@
 //! | `discord/general alice mention> text` | somebody writes; lines below that begin with `  \| ` go on |
 //! | `discord/general < text` | what the hive sends there (output) |
 //! | `main: "text"` · `main: tool {json}` · `& tool {json}` | the agent's next answer; `&` adds to it |
-//! | `main sees` · `main got` + block | the agent's last request; the results of its last tool calls (output) |
+//! | `main sees` · `main got` + block | the request that the answer above was given to; what its tool calls came to (output) |
 //! | `facts SELECT …` + block | rows (output) |
 //! | `log warn text` | a warning or error (output) |
 //! | `wait 10m` | time passes; outputs below show what had happened by then |
@@ -75,6 +75,8 @@ pub enum Means {
         turn: Turn,
         /// How often.
         times: usize,
+        /// Whether somebody hears it to its end; not so with `unheard`, whose asker goes away in the middle.
+        heard: bool,
     },
     /// A line `& …`: it is part of the answer above.
     Continues,
@@ -222,6 +224,8 @@ pub struct Says {
     pub mention: bool,
     /// `command`: in the platform's own sense, not as text.
     pub command: bool,
+    /// `times=60`: so often, `{n}` in the text being the how manieth time.
+    pub times: usize,
     /// `file=photo.png:image/png:2000`, or `…:2000:gone` where it cannot be fetched.
     pub files: Vec<FileSaid>,
 }
@@ -255,14 +259,14 @@ pub enum Fault {
 /// An output that is asked for.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Question {
-    /// `main sees`: the last request, or the `number`th.
+    /// `main sees`: the request that the agent's answer above this line was given to, or the `number`th.
     Sees {
         /// Who.
         agent: String,
         /// Which, from 1.
         number: Option<usize>,
     },
-    /// `main got`: the results of the last tool calls.
+    /// `main got`: the results of the tool calls of the agent's answer above this line.
     Got {
         /// Who.
         agent: String,

@@ -123,7 +123,7 @@ fn means(raw: &str, setup: &mut Setup, slow: &mut BTreeMap<String, Duration>) ->
         ["fail", "model", agent, word, rest @ ..] => {
             let (after, times) = after_and_times(rest)?;
             let turn = Turn::fail(turns::model_error(word, after)?);
-            Ok(Means::Answers { agent: (*agent).to_owned(), turn, times })
+            Ok(Means::Answers { agent: (*agent).to_owned(), turn, times, heard: true })
         }
         ["fail", place, "send", word, rest @ ..] => does(fails(place, word, rest)?),
         ["remove", place] => does(Deed::Removes((*place).to_owned())),
@@ -143,6 +143,10 @@ fn means(raw: &str, setup: &mut Setup, slow: &mut BTreeMap<String, Duration>) ->
         ["pairing", code, "for", time] => does(Deed::Pairs { code: (*code).to_owned(), lasts: span(time)? }),
         _ if sets_up(&words, setup)? => Ok(Means::Setup),
         _ if raw.contains('>') && words[0].contains('/') => does(Deed::Says(says(raw)?)),
+        [place, "clicks", rest @ ..] if place.contains("/@") => {
+            let (_, sender) = place.split_once("/@").expect("it has one");
+            does(clicks(place, sender, rest)?)
+        }
         [place, sender, "clicks", rest @ ..] if place.contains('/') => does(clicks(place, sender, rest)?),
         [first, ..] if first.ends_with(':') => answers(first.trim_end_matches(':'), raw, slow),
         _ => Err(format!("this line means nothing: {raw}")),
@@ -189,8 +193,12 @@ fn answers(agent: &str, raw: &str, slow: &mut BTreeMap<String, Duration>) -> Res
         Some(time) => Turn::empty().and_wait(time),
         None => Turn::empty(),
     };
+    let (rest, heard) = match rest.trim_end().strip_suffix(" unheard") {
+        Some(rest) => (rest, false),
+        None => (rest, true),
+    };
     let (turn, times) = turns::extend(turn, rest)?;
-    Ok(Means::Answers { agent: agent.to_owned(), turn, times })
+    Ok(Means::Answers { agent: agent.to_owned(), turn, times, heard })
 }
 
 /// `discord/general alice mention reply=b1> text`, `discord/@alice> text`.
@@ -202,7 +210,8 @@ fn says(raw: &str) -> Result<Says, String> {
     let named = words.next_if(|word| !word.contains('=') && !["mention", "command"].contains(word));
     let alone = place.split_once("/@").map(|(_, name)| name);
     let sender = named.or(alone).or(place.strip_prefix("console/")).ok_or("who says that?")?.to_owned();
-    let mut says = Says { sender, text: text.strip_prefix(' ').unwrap_or(text).to_owned(), ..Says::default() };
+    let text = text.strip_prefix(' ').unwrap_or(text).to_owned();
+    let mut says = Says { sender, text, times: 1, ..Says::default() };
     for word in words {
         match word.split_once('=') {
             None if word == "mention" => says.mention = true,
@@ -211,7 +220,8 @@ fn says(raw: &str) -> Result<Says, String> {
             Some(("edit", id)) => says.edit = Some(id.to_owned()),
             Some(("reply", id)) => says.reply = Some(id.to_owned()),
             Some(("file", file)) => says.files.push(file_said(file)?),
-            _ => return Err(format!("`{word}`: there are mention, command, id=, edit=, reply= and file=")),
+            Some(("times", times)) => says.times = times.parse().map_err(|_| format!("`{times}` is no number"))?,
+            _ => return Err(format!("`{word}`: there are mention, command, id=, edit=, reply=, times= and file=")),
         }
     }
     Ok(Says { place, ..says })

@@ -53,17 +53,27 @@ fn one_word(turn: Turn, word: &str) -> Result<Turn, String> {
         let number = |text: &str| text.parse::<u64>().map_err(|_| format!("`{word}`: write `tokens=IN/OUT`"));
         return Ok(turn.using(Usage { input_tokens: number(input)?, output_tokens: number(output)?, ..USAGE }));
     }
+    if let Some(count) = word.strip_prefix("words=").and_then(|count| count.parse().ok()) {
+        return Ok(turn.and_say(words(count)));
+    }
     Ok(match word {
         "nothing" => turn,
         "cut" => turn.then_cut(),
         "limit" => turn.stopped(StopReason::OutputLimit),
         word => {
             let wait = span(word).map_err(|_| {
-                format!("`{word}` is no part of an answer: write \"text\", a time, `tool {{json}}`, `broken tool …`, `cut`, `limit`, `nothing`, `tokens=I/O` or `xN`")
+                format!("`{word}` is no part of an answer: write \"text\", a time, `tool {{json}}`, `broken tool …`, `cut`, `limit`, `nothing`, `words=N`, `tokens=I/O` or `xN`")
             })?;
             turn.and_wait(wait)
         }
     })
+}
+
+/// A long text: numbers, fifty in a paragraph.
+fn words(count: usize) -> String {
+    let paragraph = |numbers: &[String]| numbers.join(" ");
+    let numbers: Vec<String> = (1..=count).map(|number| number.to_string()).collect();
+    numbers.chunks(50).map(paragraph).collect::<Vec<_>>().join("\n\n")
 }
 
 /// The JSON value at the start of a text, and what follows it.

@@ -122,7 +122,10 @@ impl Db {
     async fn open_as(path: &Path, in_one_poll: bool) -> Result<Db> {
         let opening = async {
             let mut conn = connect(path).await?;
+            // A migration that a power cut takes back is run again: it need not wait for the disk.
+            conn.execute("PRAGMA synchronous = NORMAL").await?;
             crate::schema::bring_up_to_date(&mut conn).await?;
+            conn.execute("PRAGMA synchronous = FULL").await?;
             let touched: Arc<[AtomicBool; 3]> = Arc::default();
             let flags = touched.clone();
             conn.lock_handle().await?.set_update_hook(move |change| {

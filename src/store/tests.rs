@@ -266,6 +266,10 @@ async fn a_draft_becomes_a_message_or_nothing_or_a_question() {
         // Tried, and the answer never came: it is looked for, or sent again under the same key.
         let id = outbox::draft(conn, &new, 3).await?;
         outbox::begin(conn, id, 3).await?;
+        assert!(outbox::draft_of(conn, run).await?.unwrap().tried);
+        outbox::not_shown(conn, id).await?;
+        assert!(!outbox::draft_of(conn, run).await?.unwrap().tried, "it was certainly not sent");
+        outbox::begin(conn, id, 3).await?;
         assert_eq!(outbox::waiting(conn, 9).await?.len(), 0, "a draft is not in the queue");
         let draft = outbox::draft_of(conn, run).await?.unwrap();
         outbox::end_draft(conn, &draft, 4).await?;

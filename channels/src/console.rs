@@ -26,7 +26,7 @@ use crate::{
     Action, Addressed, Attachment, Content, ConversationId, Deliver, Gone, Inbound, Intake, Kind, Outbound, Place,
     Receive, ReceiveError, Reply, Report, SendError, Sender, SenderId, Sent,
 };
-pub use attach::{attach, typed};
+pub use attach::{AtEnd, attach, typed};
 use line::Lines;
 use pen::{Look, Pen, Shows};
 

@@ -2,11 +2,12 @@
 //!
 //! Where a hive runs on this run directory, its socket is joined; otherwise a hive runs for as long as somebody talks.
 
+use std::io::IsTerminal;
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use channels::console::{attach, typed};
+use channels::console::{AtEnd, attach, typed};
 
 use super::run::{SOCKET, Terminal, with_hive};
 use super::{block_on, complain};
@@ -27,5 +28,6 @@ pub(super) fn run(config: Config) -> Result<ExitCode> {
 async fn join(stream: UnixStream) -> Result<()> {
     stream.set_nonblocking(true).context("join the hive")?;
     let stream = tokio::net::UnixStream::from_std(stream).context("join the hive")?;
-    attach(stream, typed(), tokio::io::stdout()).await.context("talk to the hive")
+    let at_end = if std::io::stdin().is_terminal() { AtEnd::Leave } else { AtEnd::Wait };
+    attach(stream, typed(), tokio::io::stdout(), at_end).await.context("talk to the hive")
 }

@@ -112,7 +112,7 @@ fn edit(config: &Config, whom: Whom, verb: Verb, expires: Option<&str>) -> Resul
                 Verb::Deny => "denied",
                 Verb::Revoke => "as the policy says again",
             };
-            print(&format!("{} is {word} ({} messages of theirs were waiting)", change.sender, changed.messages))
+            print(&format!("{} is {word}; messages of theirs that were waiting: {}", change.sender, changed.messages))
         }
     }
 }

@@ -7,7 +7,7 @@ use anyhow::Result;
 use base::{Clock, InboxId, Moment, Stop, Tasks};
 use channels::{Closed, Content, ConversationId, Cursor, Inbound, Intake, Kind, Place, Report};
 use futures::future::BoxFuture;
-use org::topics::Rules;
+use org::topics::{Judgement, Rules};
 use org::trust::{Decision, Policy, Verdict};
 use store::tasks::{Origin, StopAsked};
 use store::{Bell, Conn, Db, cursors, inbox, strangers, tasks, topics, trust};
@@ -147,6 +147,8 @@ pub struct Placing {
     pub during_turn: DuringTurn,
 }
 
+/// Waits between attempts to write a judgement down: doubled from the first to the last.
+const RETRY: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
 /// A scan without a bell, for rows that another process made.
 const RESCAN: Duration = Duration::from_secs(30);
 
@@ -172,10 +174,10 @@ pub async fn run(placing: Arc<Placing>, tasks: Tasks) {
 async fn scan(placing: &Arc<Placing>, tasks: &Tasks, busy: &Busy) -> Result<()> {
     for conversation in placing.db.read(async |conn| inbox::waiting_conversations(conn).await).await? {
         if let Some(entered) = busy.enter(&conversation, &placing.db, Bell::Inbox) {
-            let placing = placing.clone();
+            let (placing, stop) = (placing.clone(), tasks.stop_token());
             tasks.spawn("place messages", async move {
                 let _entered = entered;
-                if let Err(error) = drain(&placing, &conversation).await {
+                if let Err(error) = drain(&placing, &conversation, &stop).await {
                     tracing::error!("messages of {conversation} could not be placed: {error:#}");
                     placing.clock.sleep(Duration::from_secs(1)).await;
                 }
@@ -186,15 +188,15 @@ async fn scan(placing: &Arc<Placing>, tasks: &Tasks, busy: &Busy) -> Result<()> 
 }
 
 /// Works off what a conversation has, in the order in which it came.
-async fn drain(placing: &Placing, conversation: &ConversationId) -> Result<()> {
+async fn drain(placing: &Placing, conversation: &ConversationId, stop: &Stop) -> Result<()> {
     loop {
         let next = placing.db.read(async |conn| inbox::next_received(conn, conversation).await).await?;
         let Some(row) = next else { return Ok(()) };
-        handle(placing, row.id, &row.event).await?;
+        handle(placing, row.id, &row.event, stop).await?;
     }
 }
 
-async fn handle(placing: &Placing, id: InboxId, event: &Inbound) -> Result<()> {
+async fn handle(placing: &Placing, id: InboxId, event: &Inbound, stop: &Stop) -> Result<()> {
     if placing.commands.answer(id, event).await? {
         return Ok(());
     }
@@ -211,11 +213,30 @@ async fn handle(placing: &Placing, id: InboxId, event: &Inbound) -> Result<()> {
         return Ok(());
     }
     let judgement = placing.classifier.judge(event).await;
-    let now = placing.clock.now();
+    // A judgement costs money: where the disk refuses it, it is kept, and only the disk is asked again.
+    let mut wait = RETRY.0;
+    loop {
+        match settle(placing, id, event, judgement.as_ref()).await {
+            Err(error) if !stop.is_cancelled() => {
+                tracing::error!("a message of {} could not be placed: {error:#}", event.conversation);
+                tokio::select! {
+                    biased;
+                    () = stop.cancelled() => return Err(error),
+                    () = placing.clock.sleep(wait) => wait = (wait * 2).min(RETRY.1),
+                }
+            }
+            settled => return settled,
+        }
+    }
+}
+
+/// Makes a judgement true, and has its topics' sessions look into their mailboxes.
+async fn settle(placing: &Placing, id: InboxId, event: &Inbound, judgement: Option<&Judgement>) -> Result<()> {
+    let (now, rules, during_turn) = (placing.clock.now(), placing.rules, placing.during_turn);
     placing
         .db
         .tx("place a message", async |conn| {
-            let joined = org::topics::settle(conn, event, judgement.as_ref(), rules, now).await?;
+            let joined = org::topics::settle(conn, event, judgement, rules, now).await?;
             for (number, topic) in joined.into_iter().enumerate() {
                 // A message of several topics has a row in each of their mailboxes.
                 let id = if number == 0 { Some(id) } else { inbox::copy_for(conn, id, topic).await? };

@@ -439,6 +439,10 @@ fn explain(path: &Path, error: anyhow::Error) -> anyhow::Error {
         Some("5" | "261" | "517") => "another process holds it: is a hive running already?",
         Some("14") => "the file cannot be opened: does its folder exist, and may we write there?",
         Some("13") => "the disk is full",
+        // All of SQLite's input and output errors share their lowest byte.
+        Some(code) if code.parse::<u32>().is_ok_and(|code| code & 0xff == 10) => {
+            "the disk refused a read or a write: is it full, or failing?"
+        }
         _ => return error.context(format!("open the database {}", path.display())),
     };
     error.context(format!("open the database {}: {advice}", path.display()))
@@ -448,13 +452,12 @@ fn explain(path: &Path, error: anyhow::Error) -> anyhow::Error {
 async fn run_in_one_poll<F: Future>(work: F) -> F::Output {
     // Without it a task that never yields in between runs out of tokio's budget, and its locks are never ready.
     let mut work = pin!(tokio::task::unconstrained(work));
-    std::future::poll_fn(move |context| {
-        loop {
-            match work.as_mut().poll(context) {
-                Poll::Ready(done) => return Poll::Ready(done),
-                Poll::Pending => std::thread::yield_now(),
-            }
+    // SQLite's thread would wake the task, sooner or later by real time, and so put it before others or behind them.
+    let mut nobody = std::task::Context::from_waker(std::task::Waker::noop());
+    loop {
+        match work.as_mut().poll(&mut nobody) {
+            Poll::Ready(done) => return done,
+            Poll::Pending => std::thread::yield_now(),
         }
-    })
-    .await
+    }
 }

@@ -293,7 +293,7 @@ async fn attaching_carries_lines_both_ways_until_the_input_ends() {
     let talk = async {
         let (mut keyboard, input) = duplex(64);
         let (output, mut shown) = duplex(64);
-        let client = attach(UnixStream::connect(&path).await.unwrap(), input, output);
+        let client = attach(UnixStream::connect(&path).await.unwrap(), input, output, AtEnd::Leave);
         let person = async {
             keyboard.write_all(b"hi\n").await.unwrap();
             assert_eq!(said(&events.recv().await.unwrap()), "hi");
@@ -305,6 +305,32 @@ async fn attaching_carries_lines_both_ways_until_the_input_ends() {
         };
         futures::future::join(client, person).await.0.unwrap();
         stop.cancel();
+    };
+    timeout(LIMIT, futures::future::join(receive, talk)).await.unwrap().0.unwrap();
+}
+
+#[tokio::test]
+async fn a_question_that_is_piped_in_gets_its_answer_after_the_input_has_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("hive.sock");
+    let console = Console::serve("ann", UnixListener::bind(&path).unwrap());
+    let (host, mut events) = host();
+    let stop = CancellationToken::new();
+    let receive = console.receive(host, stop.clone());
+    let talk = async {
+        let (output, mut shown) = duplex(64);
+        let socket = UnixStream::connect(&path).await.unwrap();
+        let client = attach(socket, &b"hi\n"[..], output, AtEnd::Wait);
+        let hive = async {
+            assert_eq!(said(&events.recv().await.unwrap()), "hi");
+            send(&console, piece("hello")).await;
+            let mut line = [0; 6];
+            shown.read_exact(&mut line).await.unwrap();
+            assert_eq!(&line, b"hello\n");
+            // The hive closes: nothing more is waited for.
+            stop.cancel();
+        };
+        futures::future::join(client, hive).await.0.unwrap();
     };
     timeout(LIMIT, futures::future::join(receive, talk)).await.unwrap().0.unwrap();
 }

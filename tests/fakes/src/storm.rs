@@ -269,7 +269,8 @@ impl Storm {
         let mut report = Report { messages: self.said, kills: plan.kills, lost: self.lost(), ..Report::default() };
         // For each mark: on Discord, on Telegram without a word, on Telegram with one.
         let mut copies: BTreeMap<usize, [usize; 3]> = BTreeMap::new();
-        for answer in self.answers() {
+        let answers = self.answers();
+        for answer in &answers {
             let repeat = answer.text.starts_with(MARK_OF_REPEAT);
             report.given_up += usize::from(answer.text.contains("was interrupted each time"));
             report.marked_repeats += usize::from(repeat && !answer.on_discord);
@@ -282,14 +283,16 @@ impl Storm {
                 }] += 1;
             }
         }
-        for (mark, [discord, plain, marked]) in copies {
+        let again = |mark: &usize| copies.get(mark).is_some_and(|[_, plain, marked]| plain + marked > 1);
+        let marked = answers.iter().filter(|it| !it.on_discord && it.text.starts_with(MARK_OF_REPEAT));
+        report.true_repeats = marked.filter(|it| answered(&it.text).iter().any(again)).count();
+        for (&mark, &[discord, plain, _]) in &copies {
             if discord > 1 {
                 report.twice_on_discord.push(mark);
             }
             if plain > 1 {
                 report.twice_on_telegram.push(mark);
             }
-            report.true_repeats += (plain + marked).saturating_sub(1).min(marked);
         }
         report
     }

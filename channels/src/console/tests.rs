@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::{Console, attach};
+use super::{AtEnd, Console, attach};
 use crate::{
     Action, Addressed, Arguments, Button, Closed, Content, ConversationId, Cursor, Deliver as _, Emphasis, File,
     FileSource, Gone, Inbound, Intake, Kind, Outbound, Piece, Receive as _, Report, SendError,

@@ -62,17 +62,23 @@ struct Came {
     wrong: usize,
     /// Requests that the platform refused, without the one that it was told to.
     refused: usize,
+    /// Requests that showed that somebody is at work.
+    typing: usize,
 }
 
 impl Came {
-    fn of(posts: &Posts, conversations: usize, begun: Instant, refused: usize) -> Result<Came> {
+    fn of(posts: &Posts, conversations: usize, begun: Instant) -> Result<Came> {
         let mut at: Vec<Instant> = posts.values().flatten().copied().collect();
         at.sort();
         let last = *at.last().context("something was posted")?;
         let pause = at.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or_default();
         let missing = conversations.saturating_sub(posts.len()) * PIECES;
         let wrong = posts.values().map(|posts| posts.len().abs_diff(PIECES)).sum::<usize>() + missing;
-        Ok(Came { took: last - begun, pause, wrong, refused })
+        Ok(Came { took: last - begun, pause, wrong, refused: 0, typing: 0 })
+    }
+
+    fn with(self, refused: usize, typing: usize) -> Came {
+        Came { refused, typing, ..self }
     }
 }
 
@@ -129,6 +135,8 @@ fn account(report: &mut Report, platform: Platform, came: &[Came], requests: usi
     report.also.push(Figure::new(&format!("{name}: ours ÷ a schedule that begins with a burst"), tightest.median, ""));
     let pause = Spread::of(&seconds(|came| came.pause));
     report.also.push(Figure::new(&format!("{name}: longest pause between two posts, with one held"), pause.high, "s"));
+    let typing = count(|came| came.typing) / came.len() as f64;
+    report.also.push(Figure::new(&format!("{name}: signs of typing beside them, mean of the runs"), typing, ""));
     report.compared.push(compared);
 }
 
@@ -179,9 +187,10 @@ async fn once(folder: &std::path::Path, people: usize, held: Duration) -> Result
     }
     let sent: usize = on_telegram.values().map(Vec::len).sum();
     let refused = telegram.requests_of("sendMessage").len().saturating_sub(sent + 1);
+    let typing = telegram.requests_of("sendChatAction").len();
     Ok([
-        Came::of(&on_telegram, conversations, begun, refused)?,
-        Came::of(&on_discord, conversations, begun, discord.over_limit())?,
+        Came::of(&on_telegram, conversations, begun)?.with(refused, typing),
+        Came::of(&on_discord, conversations, begun)?.with(discord.over_limit(), discord.typing().len()),
     ])
 }
 

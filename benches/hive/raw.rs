@@ -57,6 +57,12 @@ impl Raw {
         Ok(())
     }
 
+    /// One statement that does nothing: what it costs to get there and back.
+    pub async fn nothing(&mut self) -> Result<()> {
+        let _one: i64 = sqlx::query_scalar("SELECT 1").fetch_one(&mut self.conn).await?;
+        Ok(())
+    }
+
     async fn insert(&mut self) -> Result<()> {
         sqlx::query("INSERT INTO rows (row) VALUES ($1)").bind(&self.row).execute(&mut self.conn).await?;
         Ok(())

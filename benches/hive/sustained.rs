@@ -21,6 +21,8 @@ use crate::talk::{Heard, Talk};
 const TOPICS: usize = 200;
 /// Messages a second that are offered.
 const RATE: u32 = 1_000;
+/// Messages that may be open when the last is said: what comes in a tenth of a second. With more, it falls behind.
+const BEHIND_MAX: f64 = 100.0;
 /// Topics whose throughput is compared with that of one.
 const MANY: usize = 64;
 
@@ -108,6 +110,10 @@ fn report(extent: Extent, ours: &Path, floor: &Path, machine: Machine) -> Report
         Compared::of(what, unit, pick(ours), floor_is, pick(floor))
     };
     let tails: Vec<f64> = ours.p99_ms.iter().zip(&ours.p50_ms).map(|(p99, p50)| p99 / p50).collect();
+    let behind = Goal::at_most("messages open when the last was said", median(&ours.behind), BEHIND_MAX, "");
+    // Where messages queue up all of them wait, and the slowest are no longer slow beside the others.
+    let tail = Goal::at_most("p99 ÷ p50 at that rate, which only counts while it keeps up", median(&tails), 5.0, "");
+    let tail = Goal { met: tail.met && behind.met, ..tail };
     Report {
         name: "sustained".to_owned(),
         about: format!(
@@ -125,8 +131,8 @@ fn report(extent: Extent, ours: &Path, floor: &Path, machine: Machine) -> Report
         ],
         goals: vec![
             Goal::at_least("answers a second over 200 topics", median(&ours.all), f64::from(RATE), "/s"),
-            Goal::at_most("p99 ÷ p50 at that rate", median(&tails), 5.0, ""),
-            Goal::at_most("messages open when the last was said", median(&ours.behind), f64::from(RATE) / 10.0, ""),
+            tail,
+            behind,
             Goal::at_most("messages lost", ours.lost as f64, 0.0, ""),
             Goal::at_most("answers doubled", ours.doubled as f64, 0.0, ""),
             Goal::at_least("64 topics ÷ 1 topic, full sync", median(&ours.sharing()), 6.0, ""),

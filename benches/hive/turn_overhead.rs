@@ -123,6 +123,7 @@ struct Measured {
     ours_ms: Vec<f64>,
     floor_ms: Vec<f64>,
     asking_ms: Vec<f64>,
+    nothing_us: Vec<f64>,
     processor_ms: f64,
     commits_in_all: f64,
 }
@@ -139,6 +140,9 @@ async fn measure(stage: &mut Stage, raw: &mut Raw, path: &[Level], process: &str
             let turn = stage.turn().await?;
             tokio::time::sleep(SETTLED).await;
             floor.push(floor_ms(raw, path).await?);
+            let begun = Instant::now();
+            raw.nothing().await?;
+            measured.nothing_us.push(begun.elapsed().as_secs_f64() * 1e6);
             ours.push(turn.whole_ms);
             asking.push(turn.asking_ms);
             tokio::time::sleep_until(next.into()).await;
@@ -170,6 +174,7 @@ fn report(extent: Extent, measured: &Measured, commits: usize, machine: Machine)
             Figure::new("processor time of the hive for one message", measured.processor_ms, "ms"),
             Figure::new("of the turn: until the model is asked", asking, "ms"),
             Figure::new("of the turn: from there until the reply is posted", whole - asking, "ms"),
+            Figure::new("one statement that does nothing, through the driver", median(&measured.nothing_us), "µs"),
             Figure::new("commits for one message, with the one after the post", measured.commits_in_all, ""),
         ],
         machine,

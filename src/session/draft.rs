@@ -209,7 +209,8 @@ impl Life {
                     // It is certainly not there: the end of the turn need not be in doubt about it.
                     let id = shown.id;
                     self.row = None;
-                    let undone = self.session.db.tx("a draft is not shown", async |conn| outbox::not_shown(conn, id).await);
+                    let undone =
+                        self.session.db.tx("a draft is not shown", async |conn| outbox::not_shown(conn, id).await);
                     undone.await.map_err(fault)?;
                 }
                 return Err(error);

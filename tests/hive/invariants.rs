@@ -1,10 +1,11 @@
 //! What holds at the end of every trial, whatever it was about.
 
 use std::collections::BTreeSet;
+use std::sync::OnceLock;
 
 use channels::Action;
 use channels::memory::Outcome;
-use llm::{Block, Request, Role};
+use llm::{Block, Request, Role, System, ToolDef};
 
 use crate::names::KINDS;
 use crate::play::Played;
@@ -135,13 +136,26 @@ fn well_formed(request: &Request) -> Vec<String> {
     broken
 }
 
-/// The fixed part of the main agent's prompt, and its tools, are the same bytes in every request.
+/// The fixed part of the first trial of this process that had one.
+static FIXED: OnceLock<(Option<System>, Vec<ToolDef>)> = OnceLock::new();
+
+/// The fixed part of the main agent's prompt, and its tools, are the same bytes in every request of every hive.
 fn fixed_part(played: &Played) -> Vec<String> {
     let requests = played.world.stage.requests_of("main");
     let turns: Vec<&Request> = requests.iter().filter(|request| !request.tools.is_empty()).collect();
     let Some(first) = turns.first() else { return Vec::new() };
-    let differs = |request: &&&Request| request.system.first() != first.system.first() || request.tools != first.tools;
-    turns.iter().filter(differs).map(|_| "the fixed part of the prompt has changed".to_owned()).collect()
+    let fixed = |request: &Request| (request.system.first().cloned(), request.tools.clone());
+    let differs = |request: &&&Request| fixed(request) != fixed(first);
+    let mut broken: Vec<String> =
+        turns.iter().filter(differs).map(|_| "the fixed part of the prompt has changed".to_owned()).collect();
+    if first.system.first().is_none_or(|part| !part.cached) {
+        broken.push("the fixed part of the prompt is not marked for caching".to_owned());
+    }
+    // The owner's rules are the only thing that one hive's fixed part may have and another's not.
+    if !played.world.has_rules() && *FIXED.get_or_init(|| fixed(first)) != fixed(first) {
+        broken.push("the fixed part of the prompt is not that of the other trials".to_owned());
+    }
+    broken
 }
 
 /// So much of a secret is too much of it.

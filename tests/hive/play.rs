@@ -5,16 +5,14 @@ use std::time::Duration;
 
 use base::clock;
 use channels::memory::Outcome;
-use channels::{
-    Action, Addressed, Arguments, Attachment, Content, ConversationId, Cursor, Inbound, Kind, Place, ReplyHandle,
-    SendError, Sender, Text,
-};
+use channels::{Action, Kind, SendError};
 use org::trust::change::{self, Actor, Change, Role, Via};
 use tracing::Level;
 
-use crate::language::{Deed, Fault, FileSaid, Line, Means, Question, Says, Scenario, Verb, kind_of};
+use crate::language::{Deed, Fault, Line, Means, Question, Says, Scenario, Verb, kind_of};
 use crate::logs::Logs;
 use crate::names::KINDS;
+use crate::people::People;
 use crate::show;
 use crate::world::World;
 
@@ -47,8 +45,7 @@ pub fn play(scenario: &Scenario, prepare: impl FnOnce(&mut World)) -> Result<Pla
         seen: BTreeMap::new(),
         seen_messages: BTreeMap::new(),
         seen_logs: 0,
-        counter: 0,
-        authors: BTreeMap::new(),
+        people: People::default(),
         acted: false,
         paused: false,
         loaded: 0,
@@ -69,10 +66,7 @@ struct Play<'a> {
     /// How many messages of each platform are known: an answer that names an older one was sent again.
     seen_messages: BTreeMap<Kind, Vec<String>>,
     seen_logs: usize,
-    /// Numbers events that have no id of their own.
-    counter: usize,
-    /// Who wrote what.
-    authors: BTreeMap<(ConversationId, String), Sender>,
+    people: People,
     /// Something was done that the hive has not come to rest from.
     acted: bool,
     /// The last thing done was a wait, a crash or a stop: outputs show what is, not what will be.
@@ -110,7 +104,9 @@ impl Play<'_> {
     fn load_act(&mut self, at: usize) {
         let lines = &self.scenario.lines;
         while self.loaded <= at || lines.get(self.loaded).is_some_and(|line| !matches!(line.means, Means::Break)) {
-            if let Some(Line { number, means: Means::Answers { agent, turn, times, heard }, .. }) = lines.get(self.loaded) {
+            if let Some(Line { number, means: Means::Answers { agent, turn, times, heard }, .. }) =
+                lines.get(self.loaded)
+            {
                 (0..*times).for_each(|_| self.world.stage.add(agent, turn.clone(), *heard, *number));
             }
             self.loaded += 1;
@@ -225,10 +221,12 @@ impl Play<'_> {
             Deed::Says(says) => {
                 for time in 1..=says.times {
                     let text = says.text.replace("{n}", &time.to_string());
-                    self.says(&Says { text, ..says.clone() })?;
+                    self.people.says(&mut self.world, &Says { text, ..says.clone() })?;
                 }
             }
-            Deed::Clicks { place, sender, label, on } => self.clicks(place, sender, label, on.as_deref())?,
+            Deed::Clicks { place, sender, label, on } => {
+                self.people.clicks(&mut self.world, place, sender, label, on.as_deref())?
+            }
             Deed::Judges { verb, sender, place, lasts } => self.judges(*verb, sender, place.as_deref(), *lasts)?,
             Deed::Pairs { code, lasts } => {
                 let (now, digest) = (self.world.now(), openhive::commands::digest(code));
@@ -260,127 +258,6 @@ impl Play<'_> {
             }
         }
         Ok(())
-    }
-
-    fn says(&mut self, says: &Says) -> Result<(), String> {
-        let (conversation, place) = self.world.names.place(&says.place)?;
-        let kind = conversation.kind();
-        let sender = self.sender(kind, &says.sender);
-        let text = self.world.names.with_ids(&says.text, Some(kind))?;
-        self.counter += 1;
-        let now = self.world.now();
-        let id = says.id.clone().unwrap_or_else(|| format!("m{}", self.counter));
-        let reply_to = says.reply.as_deref().map(|word| self.message_meant(&conversation, word)).transpose()?;
-        let of_bot = reply_to.as_deref().is_some_and(|id| show::message(id) != id);
-        let reply_to_sender = reply_to.as_ref().and_then(|id| self.authors.get(&(conversation.clone(), id.clone())));
-        let reply_to_sender = reply_to_sender.cloned();
-        let (event_id, content) = if let Some(message_id) = &says.edit {
-            let edit = Content::Edit { message_id: message_id.clone(), text };
-            (format!("edit:{message_id}:{now}"), edit)
-        } else if says.command {
-            let content = self.command(kind, &text, reply_to, reply_to_sender, now)?;
-            (if kind == Kind::Telegram { id.clone() } else { format!("command:{id}") }, content)
-        } else {
-            let attachments = says.files.iter().map(|file| self.attachment(kind, &id, file)).collect();
-            (id.clone(), Content::Text(Text { text, attachments, reply_to, reply_to_sender, mentions: Vec::new() }))
-        };
-        self.authors.insert((conversation.clone(), event_id.clone()), sender.clone());
-        let addressed = match &place {
-            Place::Direct => Addressed::Direct,
-            _ if says.command => Addressed::Explicit,
-            _ if says.mention => Addressed::Mention,
-            _ if of_bot => Addressed::Reply,
-            _ => Addressed::Overheard,
-        };
-        self.inject(Inbound { conversation, place, event_id, sender, sent_at_ms: now, addressed, content });
-        Ok(())
-    }
-
-    fn sender(&mut self, kind: Kind, name: &str) -> Sender {
-        let shown = name.split('-').map(|word| {
-            let mut letters = word.chars();
-            letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
-        });
-        Sender { id: self.world.names.person(kind, name), name: shown.collect::<Vec<_>>().join(" ") }
-    }
-
-    fn inject(&mut self, event: Inbound) {
-        let kind = event.conversation.kind();
-        let stream = match kind {
-            Kind::Telegram => "telegram/updates".to_owned(),
-            kind => format!("{kind}/{}", event.conversation.local()),
-        };
-        let cursor = Cursor { stream, value: self.counter.to_string() };
-        self.world.memory(kind).inject(event, Some(cursor));
-    }
-
-    fn command(
-        &mut self,
-        kind: Kind,
-        line: &str,
-        reply_to: Option<String>,
-        reply_to_sender: Option<Sender>,
-        now: i64,
-    ) -> Result<Content, String> {
-        let (name, arguments) = if kind == Kind::Discord {
-            named(line)?
-        } else {
-            let (name, rest) = line.split_once(' ').unwrap_or((line, ""));
-            (name.to_owned(), Arguments::Line(rest.to_owned()))
-        };
-        let handle = (kind == Kind::Discord)
-            .then(|| ReplyHandle { token: format!("token-{}", self.counter), expires_at_ms: now + 15 * 60_000 });
-        Ok(Content::Command { name, arguments, reply_to, reply_to_sender, handle })
-    }
-
-    fn attachment(&self, kind: Kind, id: &str, file: &FileSaid) -> Attachment {
-        let reference = format!("{id}/{}", file.name);
-        if file.there {
-            let size = usize::try_from(file.size_bytes.min(1 << 20)).expect("a megabyte fits");
-            self.world.memory(kind).attach(&reference, vec![b'x'; size]);
-        }
-        let FileSaid { name, media_type, size_bytes, .. } = file.clone();
-        Attachment { reference, name, media_type, size_bytes }
-    }
-
-    /// `last` is the bot's last message in the place.
-    fn message_meant(&self, conversation: &ConversationId, word: &str) -> Result<String, String> {
-        if word != "last" {
-            return Ok(show::message_id(word));
-        }
-        let shown = self.world.memory(conversation.kind()).shown(conversation);
-        shown.last().map(|shown| shown.message_id.clone()).ok_or_else(|| "the bot has said nothing there".to_owned())
-    }
-
-    fn clicks(&mut self, place: &str, sender: &str, label: &str, on: Option<&str>) -> Result<(), String> {
-        let (conversation, place) = self.world.names.place(place)?;
-        let sender = self.sender(conversation.kind(), sender);
-        let on = on.map(show::message_id);
-        // People click what they see, which may be older than what there is.
-        let deliveries = self.world.memory(conversation.kind()).outbox();
-        let found = deliveries.iter().rev().find_map(|delivery| {
-            let (Action::Send(piece), Outcome::Done(sent)) = (&delivery.out.action, &delivery.outcome) else {
-                return None;
-            };
-            let meant = on.as_ref().is_none_or(|on| *on == sent.message_id);
-            let here = delivery.out.conversation == conversation
-                || self.is_reached_as(&conversation, &delivery.out.conversation);
-            let button = piece.buttons.iter().flatten().find(|button| button.label == label)?;
-            (meant && here).then(|| (button.data.clone(), sent.message_id.clone()))
-        });
-        let (data, message_id) = found.ok_or_else(|| format!("there never was a button `{label}`"))?;
-        self.counter += 1;
-        let event_id = format!("click:{}", self.counter);
-        let content = Content::Click { data, message_id, handle: None };
-        let (sent_at_ms, addressed) = (self.world.now(), Addressed::Explicit);
-        self.inject(Inbound { conversation, place, event_id, sender, sent_at_ms, addressed, content });
-        Ok(())
-    }
-
-    /// Discord opens a direct channel of somebody who is written `@id`: both are the same place.
-    fn is_reached_as(&self, conversation: &ConversationId, written: &ConversationId) -> bool {
-        let names = &self.world.names;
-        names.path_of(conversation) == names.path_of(written)
     }
 
     fn judges(&mut self, verb: Verb, sender: &str, place: Option<&str>, lasts: Option<Duration>) -> Result<(), String> {
@@ -418,24 +295,4 @@ impl Play<'_> {
         }
         Ok(())
     }
-}
-
-/// `trust add who=discord:42 expires=7d`: the path, and named values as Discord gives them.
-fn named(line: &str) -> Result<(String, Arguments), String> {
-    let mut path = Vec::new();
-    let mut values: Vec<(String, String)> = Vec::new();
-    for word in line.split_whitespace() {
-        match (word.split_once('='), values.last_mut()) {
-            (Some((name, value)), _) => values.push((name.to_owned(), value.to_owned())),
-            (None, Some((_, value))) => {
-                value.push(' ');
-                value.push_str(word);
-            }
-            (None, None) => path.push(word),
-        }
-    }
-    if path.is_empty() {
-        return Err("a command has a name".to_owned());
-    }
-    Ok((path.join(" "), Arguments::Named(values)))
 }

@@ -21,12 +21,6 @@ impl Rows {
         let found = block_on(sqlx::query(sqlx::AssertSqlSafe(sql.to_owned())).fetch_all(&mut self.0));
         Ok(found.map_err(|error| error.to_string())?.iter().map(texts).collect())
     }
-
-    /// The single number that a query gives.
-    pub fn number(&mut self, sql: &str) -> i64 {
-        let number = block_on(sqlx::query_scalar(sqlx::AssertSqlSafe(sql.to_owned())).fetch_one(&mut self.0));
-        number.unwrap_or_else(|error| panic!("{sql}: {error}"))
-    }
 }
 
 fn texts(row: &SqliteRow) -> Vec<String> {

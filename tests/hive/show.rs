@@ -38,7 +38,7 @@ pub fn delivery(names: &Names, of: &Delivery, again: bool) -> Lines {
         marks.push("interaction".to_owned());
     }
     let marks = if marks.is_empty() { String::new() } else { format!("({}) ", marks.join(", ")) };
-    let text = piece.map_or(String::new(), |piece| piece_text(piece));
+    let text = piece.map_or(String::new(), piece_text);
     seen(names, &out.conversation, &format!("{marks}{text}"))
 }
 

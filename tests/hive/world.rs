@@ -1,22 +1,24 @@
 //! One trial's world: platforms in memory, scripted models, rows in a real database file, and a hive that lives in it
 //! on virtual time, dies, and lives again.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use base::chance::Chance;
 use base::{Clock, Moment, Scrub, Secret};
 use channels::memory::Memory;
 use channels::{Channel, Kind};
-use llm::{Chain, Limits, Models, Prices, Profile, Wire};
+use llm::{Chain, Limits};
 use openhive::app::{Hive, House, Minds, Parts};
-use openhive::config::{self, Config, Environment};
+use openhive::config::Config;
 use store::{Bell, Db};
 use tokio::runtime::Runtime;
 
-use crate::language::{FileOf, Setup};
+use crate::fatal::{Fatal, Fate};
+use crate::furnish;
+use crate::language::Setup;
 use crate::names::{KINDS, Names};
 use crate::rows::Rows;
 use crate::stage::Stage;
@@ -38,6 +40,7 @@ pub struct World {
     pub death: Death,
     /// How many processes there were.
     pub lives: usize,
+    #[expect(dead_code, reason = "it is deleted when the world goes")]
     folder: tempfile::TempDir,
     memories: BTreeMap<Kind, Arc<Memory>>,
     config: Config,
@@ -48,6 +51,7 @@ pub struct World {
     /// Where the next process's time begins.
     resumes_at: Moment,
     life: Option<Life>,
+    fate: Fate,
     dies_by_name: bool,
     rows: Option<Rows>,
 }
@@ -62,6 +66,8 @@ pub enum Death {
     Scripted,
     /// After this many commits of the first process; a new one is started at once.
     AfterCommits(u64),
+    /// After this many deliveries, carried out and not heard of; a new process is started at once.
+    AfterDeliveries(u64),
 }
 
 /// A process. Its runtime is its own, so that nothing of it goes on once it is dropped.
@@ -79,9 +85,10 @@ impl World {
     /// # Errors
     /// Where the set-up's files are not a configuration.
     pub fn new(setup: &Setup) -> Result<World, String> {
-        let folder = tempfile::Builder::new().prefix("hive-").tempdir_in(shelf()).expect("a folder can be made");
+        let folder =
+            tempfile::Builder::new().prefix("hive-").tempdir_in(furnish::shelf()).expect("a folder can be made");
         let mut names = Names::default();
-        let config = configuration(&folder, setup, &mut names)?;
+        let config = furnish::configuration(&folder, setup, &mut names)?;
         let clock = Arc::new(Mutex::new(Clock::Wall));
         let memory = |kind: Kind| {
             let clock = clock.clone();
@@ -104,6 +111,7 @@ impl World {
             clock,
             resumes_at: BEGINNING,
             life: None,
+            fate: Fate::default(),
             dies_by_name: false,
             rows: None,
             folder,
@@ -118,6 +126,11 @@ impl World {
     /// What the owner wrote about trust.
     pub fn policy(&self) -> &org::trust::Policy {
         &self.config.trust
+    }
+
+    /// Whether the owner wrote rules, which are part of every prompt.
+    pub fn has_rules(&self) -> bool {
+        self.setup.files.iter().any(|(_, path, _)| path.starts_with("rules/"))
     }
 
     /// The values that nobody may see.
@@ -151,7 +164,7 @@ impl World {
 
     /// Whether the process's database has died.
     pub fn is_dying(&self) -> bool {
-        self.life.as_ref().is_some_and(|life| life.db.is_dead())
+        self.fate.has_come() || self.life.as_ref().is_some_and(|life| life.db.is_dead())
     }
 
     /// Starts a process.
@@ -172,7 +185,7 @@ impl World {
         let first = self.lives == 0;
         self.lives += 1;
         std::fs::create_dir_all(&self.config.run_dir).expect("the folder can be made");
-        lay_template(&self.database());
+        furnish::lay_template(&self.database());
         let started = runtime.block_on(async {
             let clock = Clock::starting_at(self.resumes_at);
             *self.clock.lock().unwrap_or_else(PoisonError::into_inner) = clock;
@@ -180,8 +193,11 @@ impl World {
             if let (Death::AfterCommits(count), true) = (self.death, first) {
                 db.die_after(count);
             }
-            // A process that dies while it starts waits for ever for its database.
-            let hive = tokio::time::timeout(Duration::from_secs(3_600), Hive::start(self.parts(&db, clock))).await;
+            if let (Death::AfterDeliveries(count), true) = (self.death, first) {
+                self.fate.after(count);
+            }
+            // A start takes no time; one that dies waits for ever for its database.
+            let hive = tokio::time::timeout(Duration::from_secs(1), Hive::start(self.parts(&db, clock))).await;
             Ok::<_, anyhow::Error>((clock, db, hive.ok().transpose()?))
         });
         let (clock, db, hive) = started.map_err(|error| format!("the hive does not start: {error:#}"))?;
@@ -198,7 +214,8 @@ impl World {
         let chance = || Arc::new(Chance::seeded(1));
         let main = Chain::new(actor("main"), rest, clock, chance(), Limits::STANDARD);
         let classifier = Chain::new(actor("classifier"), Vec::new(), clock, chance(), Limits::STANDARD);
-        let channels = self.memories.values().map(|memory| memory.clone() as Arc<dyn Channel>).collect();
+        let fatal = |memory: &Arc<Memory>| Fatal { memory: memory.clone(), fate: self.fate.clone() };
+        let channels = self.memories.values().map(|memory| Arc::new(fatal(memory)) as Arc<dyn Channel>).collect();
         Parts {
             db: db.clone(),
             clock,
@@ -207,7 +224,7 @@ impl World {
                 main: Arc::new(main),
                 output_tokens_max: setup.model.output_tokens_max,
                 classifier: setup.classifier.then(|| Arc::new(classifier) as Arc<dyn llm::Model>),
-                all: models(setup.model.prices),
+                all: furnish::models(setup.model.prices),
             },
             settings: self.config.settings.clone(),
             policy: self.config.trust.clone(),
@@ -225,6 +242,7 @@ impl World {
     pub fn crash(&mut self) {
         self.resumes_at = self.now();
         (self.life, self.dies_by_name) = (None, false);
+        self.fate.is_over();
     }
 
     /// The process is told to stop, and does.
@@ -291,13 +309,13 @@ impl World {
 
     /// Runs until rows change or `span` is over. A process that a trial has killed is replaced.
     fn run_until_bell(&mut self, span: Duration, through: bool) -> Result<(), String> {
-        let dies = self.dies_by_trial() || self.dies_by_name;
+        let dies = (self.dies_by_trial() && self.lives == 1) || self.dies_by_name;
         let Some(life) = &self.life else { return Ok(()) };
         life.runtime.block_on(async {
             let mut bells = [Bell::Inbox, Bell::Tasks, Bell::Outbox].map(|bell| life.db.changes(bell));
             let [inbox, tasks, outbox] = &mut bells;
             let end = life.clock.now() + base::clock::ms(span);
-            while !life.db.is_dead() && life.clock.now() < end {
+            while !life.db.is_dead() && !self.fate.has_come() && life.clock.now() < end {
                 // Not every commit that may kill rings a bell.
                 let look = base::clock::millis(end - life.clock.now()).min(if dies { DEATH_WITHIN } else { span });
                 let rang = tokio::select! {
@@ -324,7 +342,7 @@ impl World {
     }
 
     fn dies_by_trial(&self) -> bool {
-        matches!(self.death, Death::AfterCommits(_))
+        self.death != Death::Scripted
     }
 
     /// Nothing is left to do: everything that came in is dealt with, everything to be sent is sent.
@@ -348,7 +366,7 @@ impl World {
     pub fn beside<T>(&self, work: impl AsyncFnOnce(&mut store::Conn) -> anyhow::Result<T>) -> Result<T, String> {
         let path = self.database();
         std::fs::create_dir_all(&self.config.run_dir).expect("the folder can be made");
-        lay_template(&path);
+        furnish::lay_template(&path);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
         let done = runtime.expect("a runtime can be made").block_on(async {
             let db = Db::open_in_one_poll(&path).await?;
@@ -356,81 +374,4 @@ impl World {
         });
         done.map_err(|error| format!("{error:#}"))
     }
-}
-
-/// Where trials keep their files: in memory where the machine offers that, for the sake of its disk.
-fn shelf() -> PathBuf {
-    let memory = PathBuf::from("/dev/shm");
-    if memory.is_dir() { memory } else { std::env::temp_dir() }
-}
-
-/// A database with its tables, made once: hundreds of trials begin with it.
-fn lay_template(path: &std::path::Path) {
-    static TEMPLATE: OnceLock<Vec<u8>> = OnceLock::new();
-    if path.exists() {
-        return;
-    }
-    let bytes = TEMPLATE.get_or_init(|| {
-        let folder = tempfile::tempdir_in(shelf()).expect("a folder can be made");
-        let (first, whole) = (folder.path().join("first.db"), folder.path().join("whole.db"));
-        let runtime =
-            tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime can be made");
-        runtime.block_on(async {
-            let db = Db::open(&first).await.expect("an empty database can be made");
-            db.backup(&whole).await.expect("and copied");
-        });
-        std::fs::read(&whole).expect("the copy is there")
-    });
-    std::fs::write(path, bytes).expect("the folder is there");
-}
-
-fn models(prices: Option<(u64, u64)>) -> Arc<Models> {
-    static FREE: OnceLock<Arc<Models>> = OnceLock::new();
-    let Some((input, output)) = prices else {
-        return FREE
-            .get_or_init(|| Arc::new(Models::new(Vec::new(), Clock::Wall, Limits::STANDARD).expect("none is wrong")))
-            .clone();
-    };
-    let micro = |usd: u64| usd * 1_000_000;
-    let profile = Profile {
-        name: llm::script::PROFILE.to_owned(),
-        wire: Wire::OpenAi,
-        api_url: "http://127.0.0.1:9/v1".to_owned(),
-        key: None,
-        auth: llm::Auth::ApiKey,
-        model: "main".to_owned(),
-        context_window_tokens: llm::script::CONTEXT_WINDOW_TOKENS,
-        output_tokens_max: 1_000,
-        prices: Some(Prices {
-            input: micro(input),
-            output: micro(output),
-            cache_read: micro(input),
-            cache_write: micro(input),
-        }),
-        fallback: Vec::new(),
-    };
-    Arc::new(Models::new(vec![profile], Clock::Wall, Limits::STANDARD).expect("the profile is right"))
-}
-
-fn configuration(folder: &tempfile::TempDir, setup: &Setup, names: &mut Names) -> Result<Config, String> {
-    let (data, run) = (folder.path().join("data"), folder.path().join("run"));
-    for (of, path, text) in &setup.files {
-        let root = match of {
-            FileOf::Data => data.clone(),
-            FileOf::Workspace => run.join("teams/main"),
-        };
-        let path = root.join(path);
-        std::fs::create_dir_all(path.parent().expect("it has a folder")).expect("the folder can be made");
-        std::fs::write(path, names.with_ids(text, None)?).expect("the file can be written");
-    }
-    let mut pairs = vec![
-        ("HIVE_DATA_DIR".to_owned(), data.display().to_string()),
-        ("HIVE_RUN_DIR".to_owned(), run.display().to_string()),
-    ];
-    let admins: BTreeSet<String> =
-        setup.admins.iter().map(|path| names.person_at(path).map(|id| id.to_string())).collect::<Result<_, _>>()?;
-    if !admins.is_empty() {
-        pairs.push(("HIVE_ADMINS".to_owned(), admins.into_iter().collect::<Vec<_>>().join(",")));
-    }
-    config::load(&Environment::from_pairs(pairs)).map_err(|faults| faults.to_string())
 }

@@ -145,7 +145,7 @@ async fn no_run_directory() {
     assert!(ended.log.contains(&run_dir), "{}", ended.log);
 }
 
-/// No file may grow past this, in blocks of 512 bytes: a little over the 32 KiB that the index of SQLite's log takes.
+/// No file may grow past this, in blocks of 512 bytes: what a start writes to the database's log, and a message or two.
 const ROOM_BLOCKS: u32 = 1400;
 
 async fn full_disk() {

@@ -170,7 +170,7 @@ async fn on_the_command_line() {
     world.discord.wait_for(dm, |shown| shown.iter().any(|it| it.text == "You said: please"), PATIENCE).await;
     let list = world.setup.run(&["trust", "list", "--json"], "").await;
     let rows = list.output.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"));
-    let row = rows.into_iter().find(|row| row["sender_id"] == stranger.to_string()).expect("a row");
+    let row = rows.into_iter().find(|row| row["sender_id"].as_str() == id.strip_prefix("discord:")).expect("a row");
     assert_eq!((&row["channel_type"], &row["trust_level"]), (&"discord".into(), &"trusted".into()), "{row}");
     assert!(row["expires_at_ms"].is_i64(), "{row}");
     let denied = world.setup.run(&["trust", "deny", &id], "").await;

@@ -15,6 +15,7 @@
 //!
 //! A file is its own snapshot: playing it makes the text that it should have, and any difference is a failure.
 
+pub mod laws;
 mod read;
 mod turns;
 

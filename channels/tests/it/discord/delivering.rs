@@ -268,6 +268,7 @@ async fn a_message_that_was_taken_in_meanwhile_gets_eyes() {
     let (ann, room) = (bot.server.user("ann"), bot.server.channel("general"));
     let said = bot.server.say(room, ann, "and one more thing");
     bot.adapter.seen(&conversation(room), &said.to_string()).await;
-    let eyes = bot.server.reactions().into_iter().map(|(message, emoji)| (message, emoji.replace("%F0%9F%91%80", "👀")));
+    let eyes =
+        bot.server.reactions().into_iter().map(|(message, emoji)| (message, emoji.replace("%F0%9F%91%80", "👀")));
     assert_eq!(eyes.collect::<Vec<_>>(), [(said, "👀".to_owned())]);
 }

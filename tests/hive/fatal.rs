@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use channels::memory::Memory;
@@ -11,6 +11,7 @@ use channels::{
 };
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use tokio::sync::watch;
 
 /// When a process dies of a delivery; shared by all platforms of a world.
 #[derive(Clone, Default)]
@@ -20,7 +21,7 @@ pub struct Fate(Arc<State>);
 struct State {
     /// Deliveries until then; 0: it does not.
     left: AtomicU64,
-    has_come: AtomicBool,
+    has_come: watch::Sender<bool>,
 }
 
 impl Fate {
@@ -31,12 +32,18 @@ impl Fate {
 
     /// Whether it is to die now.
     pub fn has_come(&self) -> bool {
-        self.0.has_come.load(Ordering::Relaxed)
+        *self.0.has_come.borrow()
+    }
+
+    /// Waits for that.
+    pub async fn comes(&self) {
+        // The sender lives in self.
+        let _ = self.0.has_come.subscribe().wait_for(|has_come| *has_come).await;
     }
 
     /// It has died; the next one lives.
     pub fn is_over(&self) {
-        self.0.has_come.store(false, Ordering::Relaxed);
+        self.0.has_come.send_replace(false);
     }
 
     /// Counts a delivery. Whether it was the last.
@@ -44,7 +51,7 @@ impl Fate {
         let left = self.0.left.load(Ordering::Relaxed);
         self.0.left.store(left.saturating_sub(1), Ordering::Relaxed);
         if left == 1 {
-            self.0.has_come.store(true, Ordering::Relaxed);
+            self.0.has_come.send_replace(true);
         }
         left == 1
     }

@@ -53,11 +53,15 @@ pub struct World {
     life: Option<Life>,
     fate: Fate,
     dies_by_name: bool,
+    /// Until then a death may come without a bell.
+    busy_until: Moment,
     rows: Option<Rows>,
 }
 
-/// A dead database is noticed within this time.
+/// A dead database is noticed within this time, while something happens; [`LOOK_EVERY`] else.
 const DEATH_WITHIN: Duration = Duration::from_millis(5);
+/// Something happens for this long after a bell.
+const BUSY: Duration = Duration::from_secs(2);
 
 /// What ends a process in the middle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,6 +117,7 @@ impl World {
             life: None,
             fate: Fate::default(),
             dies_by_name: false,
+            busy_until: BEGINNING,
             rows: None,
             folder,
         })
@@ -311,24 +316,31 @@ impl World {
     fn run_until_bell(&mut self, span: Duration, through: bool) -> Result<(), String> {
         let dies = (self.dies_by_trial() && self.lives == 1) || self.dies_by_name;
         let Some(life) = &self.life else { return Ok(()) };
-        life.runtime.block_on(async {
+        let busy_until = &mut self.busy_until;
+        let end = life.runtime.block_on(async {
             let mut bells = [Bell::Inbox, Bell::Tasks, Bell::Outbox].map(|bell| life.db.changes(bell));
             let [inbox, tasks, outbox] = &mut bells;
             let end = life.clock.now() + base::clock::ms(span);
             while !life.db.is_dead() && !self.fate.has_come() && life.clock.now() < end {
-                // Not every commit that may kill rings a bell.
-                let look = base::clock::millis(end - life.clock.now()).min(if dies { DEATH_WITHIN } else { span });
+                let now = life.clock.now();
+                // Not every commit that may kill rings a bell; one that does not comes soon after one that does.
+                let look = if dies && now < *busy_until { DEATH_WITHIN } else { LOOK_EVERY };
                 let rang = tokio::select! {
                     biased;
                     _ = inbox.changed() => true,
                     _ = tasks.changed() => true,
                     _ = outbox.changed() => true,
-                    () = life.clock.sleep(look) => false,
+                    () = self.fate.comes() => true,
+                    () = life.clock.sleep(base::clock::millis(end - now).min(look)) => false,
                 };
+                if rang {
+                    *busy_until = now + base::clock::ms(BUSY);
+                }
                 if rang && !through {
-                    return;
+                    break;
                 }
             }
+            end
         });
         if self.is_dying() && self.dies_by_trial() {
             self.crash();
@@ -336,7 +348,7 @@ impl World {
         } else if self.is_dying() && through {
             // It stands still; its time passes all the same.
             let life = self.life.as_ref().expect("it is dying");
-            life.runtime.block_on(life.clock.sleep(span));
+            life.runtime.block_on(life.clock.sleep_until(Some(end)));
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fmt;
 use std::io::{self, Read};
 use std::path::Path;
@@ -32,9 +33,14 @@ impl Environment {
     /// missing. The file is written as `NAME=value` lines; `$NAME` in it stands for a variable's value.
     #[expect(clippy::disallowed_methods, reason = "this is the door to the process's variables")]
     pub fn from_process(dotenv: &Path) -> Self {
+        Environment::from_both(std::env::vars_os(), dotenv)
+    }
+
+    /// As [`Environment::from_process`], of a process with these variables.
+    pub(super) fn from_both(process: impl IntoIterator<Item = (OsString, OsString)>, dotenv: &Path) -> Self {
         let mut environment = Environment::default();
         environment.read_file(dotenv);
-        for (name, value) in std::env::vars_os() {
+        for (name, value) in process {
             let Some(name) = name.to_str() else { continue };
             match value.into_string() {
                 Ok(value) => {

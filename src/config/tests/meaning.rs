@@ -278,12 +278,13 @@ fn rules_that_can_be_read_are_left_to_others() {
 #[test]
 fn the_file_of_variables_gives_what_the_process_does_not() {
     let written = file(".env", "PATH=/nowhere\nTELEGRAM_TOKEN=1:from-file\nHIVE_DATA_DIR='/a b'\n");
-    let environment = Environment::from_process(&written.data().join(".env"));
+    let process = || [("PATH".into(), "/bin".into())];
+    let environment = Environment::from_both(process(), &written.data().join(".env"));
     let config = load(&environment).unwrap_or_else(|errors| panic!("{errors}"));
     assert_eq!(config.telegram.token.unwrap().expose(), "1:from-file");
     assert_eq!(config.data_dir.to_str(), Some("/a b"));
     assert!(environment.has("PATH"));
-    let missing = Environment::from_process(&written.data().join("nothing"));
+    let missing = Environment::from_both(process(), &written.data().join("nothing"));
     assert!(missing.has("PATH") && !missing.has("TELEGRAM_TOKEN"));
 }
 
@@ -293,7 +294,7 @@ fn faults_in_the_file_of_variables_are_told_with_the_rest() {
         "# tokens\nHIVE_LGO=info\nTELEGRAM_TOKEN hunter2\nHIVE_RUN_DIR=a\nHIVE_RUN_DIR=b\nDISCORD_TOKEN=\"hunter2\n";
     let written = file(".env", text);
     let path = written.data().join(".env");
-    let shown = load(&Environment::from_process(&path)).unwrap_err().to_string();
+    let shown = load(&Environment::from_both([], &path)).unwrap_err().to_string();
     let line = "expected `NAME=value`; put a value with blanks, quotes or backslashes in single quotes";
     let file = path.display();
     let expected = format!(

@@ -166,7 +166,7 @@ async fn on_the_command_line() {
     world.discord.say(dm, stranger, "please");
     world.discord.wait_for(dm, |shown| shown.len() == 2, PATIENCE).await;
     let added = world.setup.run(&["trust", "add", &id, "--expires", "2h"], "").await;
-    assert_eq!(added.output, format!("{id} is trusted (1 messages of theirs were waiting)\n"), "{}", added.log);
+    assert_eq!(added.output, format!("{id} is trusted; messages of theirs that were waiting: 1\n"), "{}", added.log);
     world.discord.wait_for(dm, |shown| shown.iter().any(|it| it.text == "You said: please"), PATIENCE).await;
     let list = world.setup.run(&["trust", "list", "--json"], "").await;
     let rows = list.output.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"));

@@ -21,9 +21,14 @@ use crate::spread::Spread;
 /// Messages of one answer.
 const PIECES: usize = 5;
 /// Messages a second to everybody together (Bot FAQ, "Broadcasting to Users").
-const TELEGRAM: Platform = Platform { name: "Telegram", per_second: 30, piece_chars: 3_900 };
+///
+/// And one a second to one person, so that five take four seconds.
+const TELEGRAM: Platform =
+    Platform { name: "Telegram", per_second: 30, one_answer: Duration::from_secs(4), piece_chars: 3_900 };
 /// Requests a second of one bot (<https://discord.com/developers/docs/topics/rate-limits#global-rate-limit>).
-const DISCORD: Platform = Platform { name: "Discord", per_second: 50, piece_chars: 1_900 };
+///
+/// And five in five seconds to one channel, so that five may go at once.
+const DISCORD: Platform = Platform { name: "Discord", per_second: 50, one_answer: Duration::ZERO, piece_chars: 1_900 };
 /// How much longer than the optimum everything may take before it is given up.
 const PATIENCE: u32 = 4;
 
@@ -32,6 +37,8 @@ const PATIENCE: u32 = 4;
 struct Platform {
     name: &'static str,
     per_second: u32,
+    /// The least time from the first message of an answer to its last.
+    one_answer: Duration,
     /// So long that two pieces do not fit into one message.
     piece_chars: usize,
 }
@@ -43,9 +50,10 @@ impl Platform {
         vec![paragraph.trim().to_owned(); PIECES].join("\n\n")
     }
 
-    /// The least time in which the documented rate lets so many requests through.
-    fn optimum(self, requests: usize) -> Duration {
-        Duration::from_secs(1) * requests as u32 / self.per_second
+    /// The least time in which the documented rates let so many requests through, where one answer begins after
+    /// `held`.
+    fn optimum(self, requests: usize, held: Duration) -> Duration {
+        (Duration::from_secs(1) * requests as u32 / self.per_second).max(held + self.one_answer)
     }
 }
 
@@ -56,7 +64,9 @@ type Posts = BTreeMap<i64, Vec<Instant>>;
 struct Came {
     /// From the first question to the last message of an answer.
     took: Duration,
-    /// The longest time in which nothing was posted.
+    /// From the first question to the first message of an answer.
+    first: Duration,
+    /// The longest time in which nothing was posted after that.
     pause: Duration,
     /// Messages that are missing, or too many.
     wrong: usize,
@@ -70,11 +80,11 @@ impl Came {
     fn of(posts: &Posts, conversations: usize, begun: Instant) -> Result<Came> {
         let mut at: Vec<Instant> = posts.values().flatten().copied().collect();
         at.sort();
-        let last = *at.last().context("something was posted")?;
+        let (first, last) = (*at.first().context("something was posted")?, at[at.len() - 1]);
         let pause = at.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or_default();
         let missing = conversations.saturating_sub(posts.len()) * PIECES;
         let wrong = posts.values().map(|posts| posts.len().abs_diff(PIECES)).sum::<usize>() + missing;
-        Ok(Came { took: last - begun, pause, wrong, refused: 0, typing: 0 })
+        Ok(Came { took: last - begun, first: first - begun, pause, wrong, refused: 0, typing: 0 })
     }
 
     fn with(self, refused: usize, typing: usize) -> Came {
@@ -112,17 +122,17 @@ pub async fn run(extent: Extent) -> Result<Report> {
         machine: Machine::here(folder.path())?,
     };
     for (platform, came) in [TELEGRAM, DISCORD].into_iter().zip(&came) {
-        account(&mut report, platform, came, requests);
+        account(&mut report, platform, came, requests, held);
     }
     Ok(report)
 }
 
-fn account(report: &mut Report, platform: Platform, came: &[Came], requests: usize) {
+fn account(report: &mut Report, platform: Platform, came: &[Came], requests: usize, held: Duration) {
     let Platform { name, per_second, .. } = platform;
     let seconds =
         |pick: fn(&Came) -> Duration| -> Vec<f64> { came.iter().map(|came| pick(came).as_secs_f64()).collect() };
     let took = seconds(|came| came.took);
-    let optimum = vec![platform.optimum(requests).as_secs_f64(); took.len()];
+    let optimum = vec![platform.optimum(requests, held).as_secs_f64(); took.len()];
     let floor_is = format!("computed: {requests} requests at {per_second} a second");
     let compared = Compared::of(name, "s", &took, &floor_is, &optimum);
     let count = |pick: fn(&Came) -> usize| came.iter().map(pick).sum::<usize>() as f64;
@@ -130,9 +140,11 @@ fn account(report: &mut Report, platform: Platform, came: &[Came], requests: usi
     report.goals.push(Goal::at_most(&format!("{name}: 429 of our making, all runs"), count(|it| it.refused), 0.0, ""));
     report.goals.push(Goal::at_most(&format!("{name}: replies missing or doubled"), count(|it| it.wrong), 0.0, ""));
     // A first burst as large as the limit: what the words of the documentation would just let through.
-    let tightest = took.iter().map(|took| took / platform.optimum(requests - per_second as usize).as_secs_f64());
+    let tightest = took.iter().map(|took| took / platform.optimum(requests - per_second as usize, held).as_secs_f64());
     let tightest = Spread::of(&tightest.collect::<Vec<_>>());
     report.also.push(Figure::new(&format!("{name}: ours ÷ a schedule that begins with a burst"), tightest.median, ""));
+    let first = Spread::of(&seconds(|came| came.first));
+    report.also.push(Figure::new(&format!("{name}: until the first reply"), first.median, "s"));
     let pause = Spread::of(&seconds(|came| came.pause));
     report.also.push(Figure::new(&format!("{name}: longest pause between two posts, with one held"), pause.high, "s"));
     let typing = count(|came| came.typing) / came.len() as f64;
@@ -178,7 +190,7 @@ async fn once(folder: &std::path::Path, people: usize, held: Duration) -> Result
         telegram.say(chats[number], chats[number], "What do you say on telegram?");
         discord.say(rooms[number].0, rooms[number].1, "What do you say on discord?");
     }
-    let limit = TELEGRAM.optimum(conversations * PIECES).max(held) * PATIENCE;
+    let limit = TELEGRAM.optimum(conversations * PIECES, held) * PATIENCE;
     let (on_telegram, on_discord) =
         tokio::join!(telegram_posts(&telegram, &chats, limit), discord_posts(posted, conversations * PIECES, limit),);
     let log = product.stop().await.log;

@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
-use sqlx::{ConnectOptions, Connection, Executor, SqliteConnection};
+use rusqlite::Connection;
 
 /// How sure a commit has to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,72 +20,69 @@ const ROW_BYTES: usize = 400;
 
 /// A database that does nothing but commit.
 pub struct Raw {
-    conn: SqliteConnection,
+    conn: Connection,
     level: Level,
     row: String,
 }
 
 impl Raw {
     /// Makes a database in `folder`.
-    pub async fn make(folder: &Path) -> Result<Raw> {
-        let mut conn = connect(&folder.join("raw.db")).await?;
-        conn.execute("CREATE TABLE rows (id INTEGER PRIMARY KEY, row TEXT NOT NULL) STRICT").await?;
+    pub fn make(folder: &Path) -> Result<Raw> {
+        let conn = connect(&folder.join("raw.db"))?;
+        conn.execute_batch("CREATE TABLE rows (id INTEGER PRIMARY KEY, row TEXT NOT NULL) STRICT")?;
         Ok(Raw { conn, level: Level::Power, row: "x".repeat(ROW_BYTES) })
     }
 
     /// One commit that inserts one row.
-    pub async fn commit(&mut self, level: Level) -> Result<()> {
+    pub fn commit(&mut self, level: Level) -> Result<()> {
         if self.level != level {
             let pragma = match level {
                 Level::Process => "PRAGMA synchronous = NORMAL",
                 Level::Power => "PRAGMA synchronous = FULL",
             };
-            self.conn.execute(pragma).await?;
+            self.conn.execute_batch(pragma)?;
             self.level = level;
         }
-        self.insert().await
+        self.insert()
     }
 
     /// One commit that survives a power cut and inserts so many rows.
-    pub async fn commit_together(&mut self, rows: usize) -> Result<()> {
-        self.conn.execute("BEGIN IMMEDIATE").await?;
+    pub fn commit_together(&self, rows: usize) -> Result<()> {
+        self.conn.prepare_cached("BEGIN IMMEDIATE")?.raw_execute()?;
         for _ in 0..rows {
-            self.insert().await?;
+            self.insert()?;
         }
-        self.conn.execute("COMMIT").await?;
+        self.conn.prepare_cached("COMMIT")?.raw_execute()?;
         Ok(())
     }
 
     /// One statement that does nothing: what it costs to get there and back.
-    pub async fn nothing(&mut self) -> Result<()> {
-        let _one: i64 = sqlx::query_scalar("SELECT 1").fetch_one(&mut self.conn).await?;
+    pub fn nothing(&self) -> Result<()> {
+        let _one: i64 = self.conn.prepare_cached("SELECT 1")?.query_row((), |row| row.get(0))?;
         Ok(())
     }
 
-    async fn insert(&mut self) -> Result<()> {
-        sqlx::query("INSERT INTO rows (row) VALUES ($1)").bind(&self.row).execute(&mut self.conn).await?;
+    fn insert(&self) -> Result<()> {
+        self.conn.prepare_cached("INSERT INTO rows (row) VALUES (?1)")?.execute([&self.row])?;
         Ok(())
     }
 }
 
 /// Opens a database as the hive does, looks whether it is one, and closes it.
-pub async fn open_and_close(path: &Path) -> Result<()> {
-    let mut conn = connect(path).await?;
-    let _tables: i64 = sqlx::query_scalar("SELECT count(*) FROM sqlite_schema").fetch_one(&mut conn).await?;
-    conn.close().await?;
+pub fn open_and_close(path: &Path) -> Result<()> {
+    let conn = connect(path)?;
+    let _tables: i64 = conn.query_row("SELECT count(*) FROM sqlite_schema", (), |row| row.get(0))?;
     Ok(())
 }
 
-async fn connect(path: &Path) -> Result<SqliteConnection> {
-    let options = SqliteConnectOptions::new()
-        .filename(path)
-        .create_if_missing(true)
-        .journal_mode(SqliteJournalMode::Wal)
-        .synchronous(SqliteSynchronous::Full)
-        .foreign_keys(true)
-        .busy_timeout(Duration::from_secs(5))
-        .pragma("cache_size", "-1024");
-    options.connect().await.with_context(|| format!("open {}", path.display()))
+fn connect(path: &Path) -> Result<Connection> {
+    let conn = Connection::open(path).with_context(|| format!("open {}", path.display()))?;
+    conn.busy_timeout(Duration::from_secs(5))?;
+    conn.pragma_update(None, "journal_mode", "WAL")?;
+    conn.pragma_update(None, "synchronous", "FULL")?;
+    conn.pragma_update(None, "foreign_keys", true)?;
+    conn.pragma_update(None, "cache_size", -1024)?;
+    Ok(conn)
 }
 
 /// Counts the commits of a database from outside, in whatever process they are made.

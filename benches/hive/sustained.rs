@@ -74,7 +74,7 @@ pub async fn run(extent: Extent) -> Result<Report> {
     let hive = house::hive(folder.path(), line.clone()).await?;
     let mut our_talk = Talk::new(line, posted);
     let (line, posted) = Line::new();
-    let raw = Raw::make(folder.path()).await?;
+    let raw = Raw::make(folder.path())?;
     let echo = tokio::spawn(echo(line.clone(), raw));
     let mut floor_talk = Talk::new(line, posted);
     let warm_up = extent.of(Duration::from_secs(1), Duration::from_millis(100));
@@ -91,11 +91,11 @@ pub async fn run(extent: Extent) -> Result<Report> {
 }
 
 /// The floor: every batch of messages is one commit, its answers are another, and nothing else is done.
-async fn echo(line: Arc<Line>, mut raw: Raw) -> Result<()> {
+async fn echo(line: Arc<Line>, raw: Raw) -> Result<()> {
     loop {
         let events = line.next().await;
-        raw.commit_together(events.len()).await?;
-        raw.commit_together(events.len()).await?;
+        raw.commit_together(events.len())?;
+        raw.commit_together(events.len())?;
         for event in events {
             if let Content::Text(said) = event.content {
                 line.post(said.text);

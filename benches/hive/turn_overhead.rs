@@ -76,7 +76,7 @@ impl Stage {
 async fn floor_ms(raw: &mut Raw, levels: &[Level]) -> Result<f64> {
     let begun = Instant::now();
     for level in levels {
-        raw.commit(*level).await?;
+        raw.commit(*level)?;
     }
     Ok(begun.elapsed().as_secs_f64() * 1e3)
 }
@@ -100,7 +100,7 @@ pub async fn run(extent: Extent) -> Result<Report> {
     let setup = house::program(folder.path()).on_telegram(&telegram).with_anthropic(&model, "a-key");
     let product = setup.start();
     let process = product.pid().context("the hive runs")?.to_string();
-    let mut raw = Raw::make(folder.path()).await?;
+    let mut raw = Raw::make(folder.path())?;
     let commits = Commits::of(&setup.run_dir().join("openhive.db"));
     house::polled(&telegram).await;
     telegram.log_requests(false);
@@ -141,7 +141,7 @@ async fn measure(stage: &mut Stage, raw: &mut Raw, path: &[Level], process: &str
             tokio::time::sleep(SETTLED).await;
             floor.push(floor_ms(raw, path).await?);
             let begun = Instant::now();
-            raw.nothing().await?;
+            raw.nothing()?;
             measured.nothing_us.push(begun.elapsed().as_secs_f64() * 1e6);
             ours.push(turn.whole_ms);
             asking.push(turn.asking_ms);
@@ -174,7 +174,7 @@ fn report(extent: Extent, measured: &Measured, commits: usize, machine: Machine)
             Figure::new("processor time of the hive for one message", measured.processor_ms, "ms"),
             Figure::new("of the turn: until the model is asked", asking, "ms"),
             Figure::new("of the turn: from there until the reply is posted", whole - asking, "ms"),
-            Figure::new("one statement that does nothing, through the driver", median(&measured.nothing_us), "µs"),
+            Figure::new("one statement that does nothing", median(&measured.nothing_us), "µs"),
             Figure::new("commits for one message, with the one after the post", measured.commits_in_all, ""),
         ],
         machine,

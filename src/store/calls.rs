@@ -3,7 +3,7 @@
 use anyhow::Result;
 use base::{Moment, RunId};
 
-use crate::Conn;
+use crate::{Conn, sql};
 
 /// A tool call of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,29 +58,22 @@ pub async fn start(
 ) -> Result<bool> {
     let sql = "INSERT INTO tool_calls (run, step, call_id, tool, arguments, state, started_at)
                VALUES ($1, $2, $3, $4, $5, 'started', $6) ON CONFLICT DO NOTHING";
-    let done = sqlx::query(sql)
-        .bind(run.0)
-        .bind(step)
-        .bind(call_id)
-        .bind(tool)
-        .bind(arguments)
-        .bind(now)
-        .execute(conn)
-        .await?;
+    let done =
+        sql::query(sql).bind(run.0).bind(step).bind(call_id).bind(tool).bind(arguments).bind(now).execute(conn).await?;
     Ok(done.rows_affected() > 0)
 }
 
 /// How often a run has asked for this very thing: the tool with the same arguments, whatever came of it.
 pub async fn repeats(conn: &mut Conn, run: RunId, tool: &str, arguments: &str) -> Result<i64> {
     let sql = "SELECT count(*) FROM tool_calls WHERE run = $1 AND tool = $2 AND arguments = $3";
-    Ok(sqlx::query_scalar(sql).bind(run.0).bind(tool).bind(arguments).fetch_one(conn).await?)
+    sql::query_scalar(sql).bind(run.0).bind(tool).bind(arguments).fetch_one(conn).await
 }
 
 /// One call, if it was made.
 pub async fn get(conn: &mut Conn, run: RunId, step: i64, call_id: &str) -> Result<Option<Call>> {
     let sql = "SELECT run, step, call_id, tool, state, is_error, result FROM tool_calls
                WHERE run = $1 AND step = $2 AND call_id = $3";
-    let row: Option<Raw> = sqlx::query_as(sql).bind(run.0).bind(step).bind(call_id).fetch_optional(conn).await?;
+    let row: Option<Raw> = sql::query_as(sql).bind(run.0).bind(step).bind(call_id).fetch_optional(conn).await?;
     Ok(row.map(call))
 }
 
@@ -96,7 +89,7 @@ pub async fn finish(
 ) -> Result<()> {
     let sql = "UPDATE tool_calls SET state = 'finished', is_error = $4, result = $5, finished_at = $6
                WHERE run = $1 AND step = $2 AND call_id = $3 AND state = 'started'";
-    sqlx::query(sql).bind(run.0).bind(step).bind(call_id).bind(is_error).bind(result).bind(now).execute(conn).await?;
+    sql::query(sql).bind(run.0).bind(step).bind(call_id).bind(is_error).bind(result).bind(now).execute(conn).await?;
     Ok(())
 }
 
@@ -105,13 +98,13 @@ pub async fn interrupt(conn: &mut Conn, run: RunId, now: Moment) -> Result<u64> 
     let sql = "UPDATE tool_calls SET state = 'interrupted', is_error = 1, finished_at = $2,
                  result = 'interrupted, outcome unknown: look before you do it again'
                WHERE run = $1 AND state = 'started'";
-    Ok(sqlx::query(sql).bind(run.0).bind(now).execute(conn).await?.rows_affected())
+    Ok(sql::query(sql).bind(run.0).bind(now).execute(conn).await?.rows_affected())
 }
 
 /// A run's calls, in the order in which they started.
 pub async fn of_run(conn: &mut Conn, run: RunId) -> Result<Vec<Call>> {
     let sql = "SELECT run, step, call_id, tool, state, is_error, result FROM tool_calls WHERE run = $1 ORDER BY id";
-    let rows: Vec<Raw> = sqlx::query_as(sql).bind(run.0).fetch_all(conn).await?;
+    let rows: Vec<Raw> = sql::query_as(sql).bind(run.0).fetch_all(conn).await?;
     Ok(rows.into_iter().map(call).collect())
 }
 
@@ -119,6 +112,6 @@ pub async fn of_run(conn: &mut Conn, run: RunId) -> Result<Vec<Call>> {
 pub async fn of_topic(conn: &mut Conn, topic: base::TopicId, first: RunId) -> Result<Vec<Call>> {
     let sql = "SELECT c.run, c.step, c.call_id, c.tool, c.state, c.is_error, c.result FROM tool_calls c
                JOIN runs r ON r.id = c.run WHERE r.topic = $1 AND c.run >= $2 ORDER BY c.id";
-    let rows: Vec<Raw> = sqlx::query_as(sql).bind(topic.0).bind(first.0).fetch_all(conn).await?;
+    let rows: Vec<Raw> = sql::query_as(sql).bind(topic.0).bind(first.0).fetch_all(conn).await?;
     Ok(rows.into_iter().map(call).collect())
 }

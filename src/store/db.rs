@@ -5,17 +5,14 @@
 //! transaction still open commits it for all. Alone, that is a plain BEGIN … COMMIT.
 
 use std::path::{Path, PathBuf};
-use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex as StdMutex, PoisonError};
-use std::task::Poll;
-use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 use base::Tasks;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
-use sqlx::{ConnectOptions, Connection, Executor, SqliteConnection};
 use tokio::sync::{Mutex, watch};
+
+use crate::{Conn, schema, sql};
 
 /// How sure a commit has to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,12 +33,11 @@ pub struct Db {
 struct Inner {
     path: PathBuf,
     writer: Mutex<Writer>,
-    readers: Vec<Mutex<SqliteConnection>>,
+    readers: Vec<Mutex<Conn>>,
     next_reader: AtomicUsize,
     /// Set by SQLite itself whenever a row changes; read and reset at each commit.
     touched: Arc<[AtomicBool; 3]>,
     changed: [watch::Sender<u64>; 3],
-    in_one_poll: bool,
     crash: StdMutex<CrashPlan>,
     tasks: Tasks,
 }
@@ -71,7 +67,7 @@ impl Bell {
 }
 
 struct Writer {
-    conn: SqliteConnection,
+    conn: Conn,
     level: Level,
     /// The transaction that is open, shared by those who have done their work and wait for its commit.
     open: Option<Group>,
@@ -97,12 +93,8 @@ enum CrashPlan {
     Dead,
 }
 
-/// How long a statement waits for another process that holds the database.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Readers beside the writer: prompts and lists are read while commits go on.
 const READERS: usize = 2;
-/// Page cache of each connection, in KiB. Small: an idle hive has to fit into 25 MB.
-const CACHE_KIB: &str = "-1024";
 
 impl Db {
     /// Opens the database, makes it if there is none, and brings its tables up to date.
@@ -110,50 +102,38 @@ impl Db {
     /// # Errors
     /// Says in words when the file is no database, is damaged, or was written by a newer version.
     pub async fn open(path: &Path) -> Result<Db> {
-        Db::open_as(path, false).await
+        Db::opened(path).await.map_err(|error| explain(path, error))
     }
 
-    /// For tests on virtual time: every transaction runs to its end inside one poll, so that nothing else happens
-    /// meanwhile and a paused clock cannot jump. Otherwise the same.
-    pub async fn open_in_one_poll(path: &Path) -> Result<Db> {
-        Db::open_as(path, true).await
-    }
-
-    async fn open_as(path: &Path, in_one_poll: bool) -> Result<Db> {
-        let opening = async {
-            let mut conn = connect(path).await?;
-            // A migration that a power cut takes back is run again: it need not wait for the disk.
-            conn.execute("PRAGMA synchronous = NORMAL").await?;
-            crate::schema::bring_up_to_date(&mut conn).await?;
-            conn.execute("PRAGMA synchronous = FULL").await?;
-            let touched: Arc<[AtomicBool; 3]> = Arc::default();
-            let flags = touched.clone();
-            conn.lock_handle().await?.set_update_hook(move |change| {
-                if let Some(bell) = Bell::of_table(change.table) {
-                    flags[bell as usize].store(true, Ordering::Release);
-                }
-            });
-            let mut readers = Vec::new();
-            for _ in 0..if in_one_poll { 0 } else { READERS } {
-                readers.push(Mutex::new(connect(path).await?));
+    async fn opened(path: &Path) -> Result<Db> {
+        let mut conn = Conn::open(path)?;
+        if !schema::is_up_to_date(&mut conn).await? {
+            schema::bring_up_to_date(path)?;
+        }
+        let touched: Arc<[AtomicBool; 3]> = Arc::default();
+        let flags = touched.clone();
+        conn.on_change(move |table| {
+            if let Some(bell) = Bell::of_table(table) {
+                flags[bell as usize].store(true, Ordering::Release);
             }
-            let writer = Writer { conn, level: Level::Power, open: None, unfinished: false };
-            Ok(Db {
-                inner: Arc::new(Inner {
-                    path: path.to_owned(),
-                    writer: Mutex::new(writer),
-                    readers,
-                    next_reader: AtomicUsize::new(0),
-                    touched,
-                    changed: std::array::from_fn(|_| watch::Sender::new(0)),
-                    in_one_poll,
-                    crash: StdMutex::default(),
-                    tasks: Tasks::new(),
-                }),
-            })
-        };
-        let opened = if in_one_poll { run_in_one_poll(opening).await } else { opening.await };
-        opened.map_err(|error: anyhow::Error| explain(path, error))
+        })?;
+        let mut readers = Vec::new();
+        for _ in 0..READERS {
+            readers.push(Mutex::new(Conn::open(path)?));
+        }
+        let writer = Writer { conn, level: Level::Power, open: None, unfinished: false };
+        Ok(Db {
+            inner: Arc::new(Inner {
+                path: path.to_owned(),
+                writer: Mutex::new(writer),
+                readers,
+                next_reader: AtomicUsize::new(0),
+                touched,
+                changed: std::array::from_fn(|_| watch::Sender::new(0)),
+                crash: StdMutex::default(),
+                tasks: Tasks::new(),
+            }),
+        })
     }
 
     /// The file.
@@ -165,30 +145,18 @@ impl Db {
     /// becomes true; it names the span, the slow-transaction log and the crash point of tests.
     ///
     /// Inside, await nothing but store calls: every other writer waits.
-    pub async fn tx<T>(
-        &self,
-        name: &'static str,
-        work: impl AsyncFnOnce(&mut SqliteConnection) -> Result<T>,
-    ) -> Result<T> {
+    pub async fn tx<T>(&self, name: &'static str, work: impl AsyncFnOnce(&mut Conn) -> Result<T>) -> Result<T> {
         self.write(name, Level::Power, work).await
     }
 
     /// As [`Db::tx`], for what a restart makes again: a power cut may take it back, a crash of the process not.
-    pub async fn note<T>(
-        &self,
-        name: &'static str,
-        work: impl AsyncFnOnce(&mut SqliteConnection) -> Result<T>,
-    ) -> Result<T> {
+    pub async fn note<T>(&self, name: &'static str, work: impl AsyncFnOnce(&mut Conn) -> Result<T>) -> Result<T> {
         self.write(name, Level::Process, work).await
     }
 
     /// Reads, without waiting for writers. Sees everything that was committed before the call.
-    pub async fn read<T>(&self, work: impl AsyncFnOnce(&mut SqliteConnection) -> Result<T>) -> Result<T> {
+    pub async fn read<T>(&self, work: impl AsyncFnOnce(&mut Conn) -> Result<T>) -> Result<T> {
         self.not_dead().await;
-        if self.inner.readers.is_empty() {
-            let mut writer = self.inner.writer.lock().await;
-            return run_in_one_poll(work(&mut writer.conn)).await;
-        }
         let turn = self.inner.next_reader.fetch_add(1, Ordering::Relaxed);
         let mut conn = self.inner.readers[turn % self.inner.readers.len()].lock().await;
         work(&mut conn).await
@@ -212,11 +180,8 @@ impl Db {
     /// A number that changes when another connection, for example another process, has written.
     pub async fn foreign_writes(&self) -> Result<i64> {
         self.not_dead().await;
-        let ask = async {
-            let mut writer = self.inner.writer.lock().await;
-            Ok(sqlx::query_scalar("PRAGMA data_version").fetch_one(&mut writer.conn).await?)
-        };
-        if self.inner.in_one_poll { run_in_one_poll(ask).await } else { ask.await }
+        let mut writer = self.inner.writer.lock().await;
+        sql::query_scalar("PRAGMA data_version").fetch_one(&mut writer.conn).await
     }
 
     /// For crash tests: after `commits` more commits the database is dead; whoever uses it then waits for ever.
@@ -239,12 +204,10 @@ impl Db {
         let target = to.to_str().context("the backup's path is not UTF-8")?.to_owned();
         {
             let mut writer = self.inner.writer.lock().await;
-            self.commit(&mut writer).await;
-            sqlx::query("VACUUM INTO ?1").bind(target).execute(&mut writer.conn).await.context("write the copy")?;
+            self.commit(&mut writer);
+            sql::query("VACUUM INTO $1").bind(target).execute(&mut writer.conn).await.context("write the copy")?;
         }
-        let mut copy = SqliteConnectOptions::new().filename(to).read_only(true).connect().await?;
-        let verdict = crate::schema::integrity(&mut copy).await?;
-        copy.close().await?;
+        let verdict = schema::integrity(&mut Conn::open_to_read(to)?).await?;
         anyhow::ensure!(verdict == "ok", "the copy is damaged: {verdict}");
         Ok(())
     }
@@ -263,28 +226,34 @@ impl Db {
         &self,
         name: &'static str,
         level: Level,
-        work: impl AsyncFnOnce(&mut SqliteConnection) -> Result<T>,
+        work: impl AsyncFnOnce(&mut Conn) -> Result<T>,
     ) -> Result<T> {
-        let whole = async {
-            let (value, mut outcome) = self.join(name, level, work).await?;
-            let mut flush = FlushIfDropped { db: Some(self) };
-            let mut writer = self.inner.writer.lock().await;
-            if outcome.borrow_and_update().is_none() {
-                self.commit(&mut writer).await;
-            }
-            flush.db = None;
-            let committed = outcome.borrow().clone();
-            match committed {
-                Some(Ok(())) => Ok(value),
-                Some(Err(why)) => Err(anyhow!("{why}")),
-                None => Err(anyhow!("the transaction was neither committed nor refused")),
-            }
-            .with_context(|| format!("commit \"{name}\""))
-        };
         self.not_dead().await;
-        let done = if self.inner.in_one_poll { run_in_one_poll(whole).await } else { whole.await };
+        let done = self.join_and_commit(name, level, work).await;
         self.not_dead().await;
         done
+    }
+
+    async fn join_and_commit<T>(
+        &self,
+        name: &'static str,
+        level: Level,
+        work: impl AsyncFnOnce(&mut Conn) -> Result<T>,
+    ) -> Result<T> {
+        let (value, mut outcome) = self.join(name, level, work).await?;
+        let mut flush = FlushIfDropped { db: Some(self) };
+        let mut writer = self.inner.writer.lock().await;
+        if outcome.borrow_and_update().is_none() {
+            self.commit(&mut writer);
+        }
+        flush.db = None;
+        let committed = outcome.borrow().clone();
+        match committed {
+            Some(Ok(())) => Ok(value),
+            Some(Err(why)) => Err(anyhow!("{why}")),
+            None => Err(anyhow!("the transaction was neither committed nor refused")),
+        }
+        .with_context(|| format!("commit \"{name}\""))
     }
 
     /// Does the work in the open transaction, or in a new one, and leaves it open for others to join.
@@ -292,24 +261,24 @@ impl Db {
         &self,
         name: &'static str,
         level: Level,
-        work: impl AsyncFnOnce(&mut SqliteConnection) -> Result<T>,
+        work: impl AsyncFnOnce(&mut Conn) -> Result<T>,
     ) -> Result<(T, watch::Receiver<Option<Result<(), Arc<str>>>>)> {
         let mut writer = self.inner.writer.lock().await;
-        writer.undo_unfinished().await?;
+        writer.undo_unfinished()?;
         if level == Level::Power && writer.level == Level::Process {
-            self.commit(&mut writer).await;
+            self.commit(&mut writer);
         }
         let joins = writer.open.is_some();
         writer.unfinished = true;
         if joins {
-            writer.conn.execute("SAVEPOINT member").await?;
+            writer.conn.run("SAVEPOINT member")?;
         } else {
-            writer.begin(level).await?;
+            writer.begin(level)?;
         }
         match work(&mut writer.conn).await {
             Ok(value) => {
                 if joins {
-                    writer.conn.execute("RELEASE member").await?;
+                    writer.conn.run("RELEASE member")?;
                 }
                 writer.unfinished = false;
                 let group = writer.open.get_or_insert_with(Group::new);
@@ -317,22 +286,22 @@ impl Db {
                 Ok((value, group.outcome.subscribe()))
             }
             Err(error) => {
-                writer.undo_unfinished().await?;
+                writer.undo_unfinished()?;
                 Err(error.context(format!("transaction \"{name}\"")))
             }
         }
     }
 
     /// Commits the open transaction for everybody who has a part in it.
-    async fn commit(&self, writer: &mut Writer) {
+    fn commit(&self, writer: &mut Writer) {
         let Some(group) = writer.open.take() else { return };
-        let done = writer.conn.execute("COMMIT").await;
+        let done = writer.conn.run("COMMIT");
         let outcome = match done {
             Ok(_) => Ok(()),
             Err(error) => {
                 // Whatever it was, nothing of it may stay open. Where even that fails, the next BEGIN says so.
-                let _ = writer.conn.execute("ROLLBACK").await;
-                Err(Arc::from(error.to_string()))
+                let _ = writer.conn.run("ROLLBACK");
+                Err(Arc::from(format!("{error:#}")))
             }
         };
         if outcome.is_ok() {
@@ -369,30 +338,30 @@ impl Group {
 }
 
 impl Writer {
-    async fn begin(&mut self, level: Level) -> Result<()> {
+    fn begin(&mut self, level: Level) -> Result<()> {
         if self.level != level {
             let pragma = match level {
                 Level::Process => "PRAGMA synchronous = NORMAL",
                 Level::Power => "PRAGMA synchronous = FULL",
             };
-            self.conn.execute(pragma).await?;
+            self.conn.run(pragma)?;
             self.level = level;
         }
-        self.conn.execute("BEGIN IMMEDIATE").await?;
+        self.conn.run("BEGIN IMMEDIATE")?;
         Ok(())
     }
 
     /// Takes back what somebody began and did not end: their work failed, or their future was dropped.
-    async fn undo_unfinished(&mut self) -> Result<()> {
+    fn undo_unfinished(&mut self) -> Result<()> {
         if !self.unfinished {
             return Ok(());
         }
         if self.open.is_some() {
-            self.conn.execute("ROLLBACK TO member").await?;
-            self.conn.execute("RELEASE member").await?;
+            self.conn.run("ROLLBACK TO member")?;
+            self.conn.run("RELEASE member")?;
         } else {
             // A future that was dropped before its BEGIN left nothing to roll back, which is as good.
-            let _ = self.conn.execute("ROLLBACK").await;
+            let _ = self.conn.run("ROLLBACK");
         }
         self.unfinished = false;
         Ok(())
@@ -411,53 +380,24 @@ impl Drop for FlushIfDropped<'_> {
         {
             db.inner.tasks.clone().spawn("commit what was left open", async move {
                 let mut writer = db.inner.writer.lock().await;
-                db.commit(&mut writer).await;
+                db.commit(&mut writer);
             });
         }
     }
 }
 
-async fn connect(path: &Path) -> Result<SqliteConnection> {
-    let options = SqliteConnectOptions::new()
-        .filename(path)
-        .create_if_missing(true)
-        .journal_mode(SqliteJournalMode::Wal)
-        .synchronous(SqliteSynchronous::Full)
-        .foreign_keys(true)
-        .busy_timeout(BUSY_TIMEOUT)
-        .pragma("cache_size", CACHE_KIB)
-        .statement_cache_capacity(200);
-    Ok(options.connect().await?)
-}
-
 /// What an operator needs to hear when a database does not open.
 fn explain(path: &Path, error: anyhow::Error) -> anyhow::Error {
-    let code = error.downcast_ref::<sqlx::Error>().and_then(|error| error.as_database_error()?.code());
-    let advice = match code.as_deref() {
-        Some("26") => "this file is not a database: move it away, or name another HIVE_RUN_DIR",
-        Some("11" | "267" | "523" | "779") => "the database is damaged: restore a backup (`hive backup` makes them)",
-        Some("5" | "261" | "517") => "another process holds it: is a hive running already?",
-        Some("14") => "the file cannot be opened: does its folder exist, and may we write there?",
-        Some("13") => "the disk is full",
+    let code = sql::code(&error);
+    let advice = match code {
+        Some(26) => "this file is not a database: move it away, or name another HIVE_RUN_DIR",
+        Some(11 | 267 | 523 | 779) => "the database is damaged: restore a backup (`hive backup` makes them)",
+        Some(5 | 261 | 517) => "another process holds it: is a hive running already?",
+        Some(14) => "the file cannot be opened: does its folder exist, and may we write there?",
+        Some(13) => "the disk is full",
         // All of SQLite's input and output errors share their lowest byte.
-        Some(code) if code.parse::<u32>().is_ok_and(|code| code & 0xff == 10) => {
-            "the disk refused a read or a write: is it full, or failing?"
-        }
+        Some(code) if code & 0xff == 10 => "the disk refused a read or a write: is it full, or failing?",
         _ => return error.context(format!("open the database {}", path.display())),
     };
     error.context(format!("open the database {}: {advice}", path.display()))
-}
-
-/// To the runtime the whole future looks synchronous: nothing else runs meanwhile.
-async fn run_in_one_poll<F: Future>(work: F) -> F::Output {
-    // Without it a task that never yields in between runs out of tokio's budget, and its locks are never ready.
-    let mut work = pin!(tokio::task::unconstrained(work));
-    // SQLite's thread would wake the task, sooner or later by real time, and so put it before others or behind them.
-    let mut nobody = std::task::Context::from_waker(std::task::Waker::noop());
-    loop {
-        match work.as_mut().poll(&mut nobody) {
-            Poll::Ready(done) => return done,
-            Poll::Pending => std::thread::yield_now(),
-        }
-    }
 }

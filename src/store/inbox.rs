@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 use base::{InboxId, Moment, RunId, TopicId};
 use channels::{ConversationId, Inbound, Kind, SenderId};
 
-use crate::Conn;
+use crate::{Conn, sql};
 
 /// Where an inbox row is on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +56,7 @@ fn row((id, event): Raw) -> Result<Row> {
 pub async fn insert(conn: &mut Conn, event: &Inbound, state: State, now: Moment) -> Result<Option<InboxId>> {
     let sql = "INSERT INTO inbox (conversation, event_id, sender, received_at, event, state)
                VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING RETURNING id";
-    let id: Option<i64> = sqlx::query_scalar(sql)
+    let id: Option<i64> = sql::query_scalar(sql)
         .bind(event.conversation.as_str())
         .bind(&event.event_id)
         .bind(event.sender.id.as_str())
@@ -71,21 +71,21 @@ pub async fn insert(conn: &mut Conn, event: &Inbound, state: State, now: Moment)
 /// The conversations in which something waits to be answered or placed.
 pub async fn waiting_conversations(conn: &mut Conn) -> Result<Vec<ConversationId>> {
     let sql = "SELECT DISTINCT conversation FROM inbox WHERE state = 'received'";
-    let found: Vec<String> = sqlx::query_scalar(sql).fetch_all(conn).await?;
+    let found: Vec<String> = sql::query_scalar(sql).fetch_all(conn).await?;
     found.into_iter().map(|text| Ok(text.parse()?)).collect()
 }
 
 /// The oldest row of a conversation that waits to be answered or placed.
 pub async fn next_received(conn: &mut Conn, conversation: &ConversationId) -> Result<Option<Row>> {
     let sql = "SELECT id, event FROM inbox WHERE state = 'received' AND conversation = $1 ORDER BY id LIMIT 1";
-    let found: Option<Raw> = sqlx::query_as(sql).bind(conversation.as_str()).fetch_optional(conn).await?;
+    let found: Option<Raw> = sql::query_as(sql).bind(conversation.as_str()).fetch_optional(conn).await?;
     found.map(row).transpose()
 }
 
 /// Puts a received row into a topic's mailbox. `false` where somebody did already.
 pub async fn place(conn: &mut Conn, id: InboxId, topic: TopicId) -> Result<bool> {
     let sql = "UPDATE inbox SET state = 'placed', topic = $2 WHERE id = $1 AND state = 'received'";
-    Ok(sqlx::query(sql).bind(id.0).bind(topic.0).execute(conn).await?.rows_affected() > 0)
+    Ok(sql::query(sql).bind(id.0).bind(topic.0).execute(conn).await?.rows_affected() > 0)
 }
 
 /// Makes a received copy of a row for one more topic; `None` where there is one.
@@ -93,54 +93,54 @@ pub async fn copy_for(conn: &mut Conn, id: InboxId, topic: TopicId) -> Result<Op
     let sql = "INSERT INTO inbox (conversation, event_id, sender, received_at, event, state)
                SELECT conversation, event_id || '+' || $2, sender, received_at, event, 'received' FROM inbox WHERE id = $1
                ON CONFLICT DO NOTHING RETURNING id";
-    let copy: Option<i64> = sqlx::query_scalar(sql).bind(id.0).bind(topic.0).fetch_optional(conn).await?;
+    let copy: Option<i64> = sql::query_scalar(sql).bind(id.0).bind(topic.0).fetch_optional(conn).await?;
     Ok(copy.map(InboxId))
 }
 
 /// Marks a received row as done with. `false` where it was already.
 pub async fn answer(conn: &mut Conn, id: InboxId) -> Result<bool> {
     let sql = "UPDATE inbox SET state = 'answered' WHERE id = $1 AND state = 'received'";
-    Ok(sqlx::query(sql).bind(id.0).execute(conn).await?.rows_affected() > 0)
+    Ok(sql::query(sql).bind(id.0).execute(conn).await?.rows_affected() > 0)
 }
 
 /// The event of one row.
 pub async fn event(conn: &mut Conn, id: InboxId) -> Result<Option<Inbound>> {
     let sql = "SELECT id, event FROM inbox WHERE id = $1";
-    let found: Option<Raw> = sqlx::query_as(sql).bind(id.0).fetch_optional(conn).await?;
+    let found: Option<Raw> = sql::query_as(sql).bind(id.0).fetch_optional(conn).await?;
     Ok(found.map(row).transpose()?.map(|row| row.event))
 }
 
 /// The topic's mailbox, oldest first.
 pub async fn mailbox(conn: &mut Conn, topic: TopicId, limit: u32) -> Result<Vec<Row>> {
     let sql = "SELECT id, event FROM inbox WHERE topic = $1 AND state = 'placed' ORDER BY id LIMIT $2";
-    let rows: Vec<Raw> = sqlx::query_as(sql).bind(topic.0).bind(limit).fetch_all(conn).await?;
+    let rows: Vec<Raw> = sql::query_as(sql).bind(topic.0).bind(limit).fetch_all(conn).await?;
     rows.into_iter().map(row).collect()
 }
 
 /// Whether a message waits in the topic's mailbox.
 pub async fn waits(conn: &mut Conn, topic: TopicId) -> Result<bool> {
     let sql = "SELECT EXISTS (SELECT 1 FROM inbox WHERE topic = $1 AND state = 'placed')";
-    Ok(sqlx::query_scalar(sql).bind(topic.0).fetch_one(conn).await?)
+    sql::query_scalar(sql).bind(topic.0).fetch_one(conn).await
 }
 
 /// Makes a waiting message part of a turn.
 pub async fn take(conn: &mut Conn, id: InboxId, run: RunId) -> Result<()> {
     let sql = "UPDATE inbox SET state = 'taken', run = $2 WHERE id = $1 AND state = 'placed'";
-    sqlx::query(sql).bind(id.0).bind(run.0).execute(conn).await?;
+    sql::query(sql).bind(id.0).bind(run.0).execute(conn).await?;
     Ok(())
 }
 
 /// Everything that became part of a turn, oldest first.
 pub async fn of_run(conn: &mut Conn, run: RunId) -> Result<Vec<Row>> {
     let sql = "SELECT id, event FROM inbox WHERE run = $1 ORDER BY id";
-    let rows: Vec<Raw> = sqlx::query_as(sql).bind(run.0).fetch_all(conn).await?;
+    let rows: Vec<Raw> = sql::query_as(sql).bind(run.0).fetch_all(conn).await?;
     rows.into_iter().map(row).collect()
 }
 
 /// The last things that people said in a topic, oldest first.
 pub async fn last_of_topic(conn: &mut Conn, topic: TopicId, limit: u32) -> Result<Vec<Inbound>> {
     let sql = "SELECT id, event FROM inbox WHERE topic = $1 AND state IN ('placed', 'taken') ORDER BY id DESC LIMIT $2";
-    let mut rows: Vec<Raw> = sqlx::query_as(sql).bind(topic.0).bind(limit).fetch_all(conn).await?;
+    let mut rows: Vec<Raw> = sql::query_as(sql).bind(topic.0).bind(limit).fetch_all(conn).await?;
     rows.reverse();
     rows.into_iter().map(|raw| Ok(row(raw)?.event)).collect()
 }
@@ -149,7 +149,7 @@ pub async fn last_of_topic(conn: &mut Conn, topic: TopicId, limit: u32) -> Resul
 pub async fn topic_of(conn: &mut Conn, conversation: &ConversationId, event_id: &str) -> Result<Option<TopicId>> {
     let sql = "SELECT topic FROM inbox WHERE conversation = $1 AND event_id = $2 AND topic IS NOT NULL";
     let topic: Option<i64> =
-        sqlx::query_scalar(sql).bind(conversation.as_str()).bind(event_id).fetch_optional(conn).await?;
+        sql::query_scalar(sql).bind(conversation.as_str()).bind(event_id).fetch_optional(conn).await?;
     Ok(topic.map(TopicId))
 }
 
@@ -158,7 +158,7 @@ pub async fn topic_of(conn: &mut Conn, conversation: &ConversationId, event_id: 
 pub async fn author_of(conn: &mut Conn, conversation: &ConversationId, event_id: &str) -> Result<Option<SenderId>> {
     let sql = "SELECT sender FROM inbox WHERE conversation = $1 AND event_id = $2";
     let sender: Option<String> =
-        sqlx::query_scalar(sql).bind(conversation.as_str()).bind(event_id).fetch_optional(conn).await?;
+        sql::query_scalar(sql).bind(conversation.as_str()).bind(event_id).fetch_optional(conn).await?;
     Ok(sender.map(|sender| sender.parse()).transpose()?)
 }
 
@@ -168,7 +168,7 @@ pub async fn senders_called(conn: &mut Conn, kind: Kind, name: &str) -> Result<V
     let sql = "SELECT DISTINCT sender FROM (SELECT sender, event FROM inbox ORDER BY id DESC LIMIT 5000)
                WHERE sender LIKE $1 || ':%' AND (lower(json_extract(event, '$.sender.name')) = lower($2)
                  OR lower(json_extract(event, '$.sender.name')) LIKE '%(@' || lower($2) || ')') LIMIT 5";
-    let found: Vec<String> = sqlx::query_scalar(sql).bind(kind.as_str()).bind(name).fetch_all(conn).await?;
+    let found: Vec<String> = sql::query_scalar(sql).bind(kind.as_str()).bind(name).fetch_all(conn).await?;
     found.into_iter().map(|text| Ok(text.parse()?)).collect()
 }
 
@@ -178,7 +178,7 @@ pub async fn amend(conn: &mut Conn, conversation: &ConversationId, event_id: &st
     let sql = "UPDATE inbox SET event = json_set(event, '$.content.text.text', $3)
                WHERE conversation = $1 AND event_id = $2 AND state IN ('held', 'received', 'placed')
                  AND json_extract(event, '$.content.text.text') IS NOT NULL";
-    let done = sqlx::query(sql).bind(conversation.as_str()).bind(event_id).bind(text).execute(conn).await?;
+    let done = sql::query(sql).bind(conversation.as_str()).bind(event_id).bind(text).execute(conn).await?;
     Ok(done.rows_affected() > 0)
 }
 
@@ -201,7 +201,7 @@ async fn settle_held(
     // What holds in a place holds in its threads.
     let sql = "UPDATE inbox SET state = $3 WHERE sender = $1 AND state = 'held'
                AND ($2 IS NULL OR conversation = $2 OR json_extract(event, '$.place.thread.parent') = $2)";
-    let done = sqlx::query(sql)
+    let done = sql::query(sql)
         .bind(sender.as_str())
         .bind(conversation.map(ConversationId::as_str))
         .bind(state.as_str())
@@ -213,18 +213,18 @@ async fn settle_held(
 /// How many messages of a sender are kept unread.
 pub async fn held_count(conn: &mut Conn, sender: &SenderId) -> Result<i64> {
     let sql = "SELECT count(*) FROM inbox WHERE sender = $1 AND state = 'held'";
-    Ok(sqlx::query_scalar(sql).bind(sender.as_str()).fetch_one(conn).await?)
+    sql::query_scalar(sql).bind(sender.as_str()).fetch_one(conn).await
 }
 
 /// Of what a sender wrote while unknown, only the newest `keep` messages are kept for reading.
 pub async fn bury_oldest(conn: &mut Conn, sender: &SenderId, keep: i64) -> Result<()> {
     let sql = "UPDATE inbox SET state = 'denied' WHERE id IN (
                  SELECT id FROM inbox WHERE sender = $1 AND state = 'held' ORDER BY id DESC LIMIT -1 OFFSET $2)";
-    sqlx::query(sql).bind(sender.as_str()).bind(keep).execute(conn).await?;
+    sql::query(sql).bind(sender.as_str()).bind(keep).execute(conn).await?;
     Ok(())
 }
 
 /// How many rows are in each state, by the state's name.
 pub async fn counts(conn: &mut Conn) -> Result<Vec<(String, i64)>> {
-    Ok(sqlx::query_as("SELECT state, count(*) FROM inbox GROUP BY state ORDER BY state").fetch_all(conn).await?)
+    sql::query_as("SELECT state, count(*) FROM inbox GROUP BY state ORDER BY state").fetch_all(conn).await
 }

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use base::{Moment, RunId, TopicId};
 
-use crate::Conn;
+use crate::{Conn, sql};
 
 /// Who spoke.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ pub async fn append(
         Role::Assistant => "assistant",
     };
     let sql = "INSERT INTO journal (run, topic, step, role, content, at) VALUES ($1, $2, $3, $4, $5, $6)";
-    sqlx::query(sql)
+    sql::query(sql)
         .bind(run.0)
         .bind(topic.map(|topic| topic.0))
         .bind(step)
@@ -66,7 +66,7 @@ pub async fn append(
 /// A run's entries, oldest first.
 pub async fn of_run(conn: &mut Conn, run: RunId) -> Result<Vec<Entry>> {
     let sql = "SELECT id, run, step, role, content FROM journal WHERE run = $1 ORDER BY id";
-    let rows: Vec<Raw> = sqlx::query_as(sql).bind(run.0).fetch_all(conn).await?;
+    let rows: Vec<Raw> = sql::query_as(sql).bind(run.0).fetch_all(conn).await?;
     Ok(rows.into_iter().map(entry).collect())
 }
 
@@ -81,7 +81,7 @@ pub async fn of_topic(
     let sql = "SELECT id, run, step, role, content FROM journal
                WHERE topic = $1 AND id > $2 AND ($3 IS NULL OR run <> $3) ORDER BY id DESC LIMIT $4";
     let mut rows: Vec<Raw> =
-        sqlx::query_as(sql).bind(topic.0).bind(after).bind(except.map(|run| run.0)).bind(limit).fetch_all(conn).await?;
+        sql::query_as(sql).bind(topic.0).bind(after).bind(except.map(|run| run.0)).bind(limit).fetch_all(conn).await?;
     rows.reverse();
     Ok(rows.into_iter().map(entry).collect())
 }
@@ -89,5 +89,5 @@ pub async fn of_topic(
 /// How many turns of a topic have words in the journal.
 pub async fn turns_of_topic(conn: &mut Conn, topic: TopicId) -> Result<i64> {
     let sql = "SELECT count(DISTINCT run) FROM journal WHERE topic = $1";
-    Ok(sqlx::query_scalar(sql).bind(topic.0).fetch_one(conn).await?)
+    sql::query_scalar(sql).bind(topic.0).fetch_one(conn).await
 }

@@ -2,10 +2,11 @@
 //!
 //! [`Db`] is the door: `db.tx("name", async |conn| …)`. Stores are free functions, one file per table, that take a
 //! connection, so that callers join several in one transaction. Calls read as sentences: `store::tasks::claim`.
-//! The only owner of sqlx; all SQL is here. What must be true always is a constraint in the migrations.
+//! The only owner of SQLite; all SQL is here. What must be true always is a constraint in the migrations.
 
 mod db;
 mod schema;
+mod sql;
 
 pub mod calls;
 pub mod cursors;
@@ -28,5 +29,4 @@ mod tests;
 
 pub use db::{Bell, Db};
 pub use schema::{integrity, newest};
-/// What store functions take.
-pub use sqlx::SqliteConnection as Conn;
+pub use sql::Conn;

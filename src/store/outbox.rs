@@ -4,7 +4,8 @@ use anyhow::{Context, Result};
 use base::{Moment, OutboxId, RunId, TopicId};
 use channels::{Action, ConversationId, ReplyHandle};
 
-use crate::Conn;
+use crate::sql::row;
+use crate::{Conn, sql};
 
 /// A row to be sent.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,21 +70,22 @@ pub struct Row {
     pub due_at: Moment,
 }
 
-#[derive(sqlx::FromRow)]
-struct Raw {
-    id: i64,
-    conversation: String,
-    topic: Option<i64>,
-    run: Option<i64>,
-    state: String,
-    action: String,
-    target: Option<i64>,
-    target_message: Option<String>,
-    reply_to: Option<String>,
-    handle: Option<String>,
-    attempts: i64,
-    first_attempt_at: Option<i64>,
-    due_at: i64,
+row! {
+    struct Raw {
+        id: i64,
+        conversation: String,
+        topic: Option<i64>,
+        run: Option<i64>,
+        state: String,
+        action: String,
+        target: Option<i64>,
+        target_message: Option<String>,
+        reply_to: Option<String>,
+        handle: Option<String>,
+        attempts: i64,
+        first_attempt_at: Option<i64>,
+        due_at: i64,
+    }
 }
 
 impl TryFrom<Raw> for Row {
@@ -131,7 +133,7 @@ async fn insert(conn: &mut Conn, new: &New, state: &'static str, now: Moment) ->
     let sql =
         "INSERT INTO outbox (conversation, topic, run, state, action, target, reply_to, handle, created_at, due_at)
                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9) RETURNING id";
-    let id = sqlx::query_scalar(sql)
+    let id = sql::query_scalar(sql)
         .bind(new.conversation.as_str())
         .bind(new.topic.map(|topic| topic.0))
         .bind(new.run.map(|run| run.0))
@@ -151,22 +153,21 @@ pub async fn waiting(conn: &mut Conn, limit: u32) -> Result<Vec<(ConversationId,
     // SQLite takes `due_at` from the row that `min(id)` names.
     let sql = "SELECT conversation, due_at, min(id) AS first FROM outbox WHERE state IN ('due', 'sending')
                GROUP BY conversation ORDER BY due_at, first LIMIT $1";
-    let rows: Vec<(String, i64, i64)> = sqlx::query_as(sql).bind(limit).fetch_all(conn).await?;
+    let rows: Vec<(String, i64, i64)> = sql::query_as(sql).bind(limit).fetch_all(conn).await?;
     rows.into_iter().map(|(conversation, due_at, _)| Ok((conversation.parse()?, due_at))).collect()
 }
 
 /// The first row of one conversation that is to be sent.
 pub async fn head(conn: &mut Conn, conversation: &ConversationId) -> Result<Option<Row>> {
     let sql = format!("{COLUMNS} WHERE o.conversation = $1 AND o.state IN ('due', 'sending') ORDER BY o.id LIMIT 1");
-    let raw: Option<Raw> =
-        sqlx::query_as(sqlx::AssertSqlSafe(sql)).bind(conversation.as_str()).fetch_optional(conn).await?;
+    let raw: Option<Raw> = sql::query_as(sql).bind(conversation.as_str()).fetch_optional(conn).await?;
     raw.map(Row::try_from).transpose()
 }
 
 /// One row, whatever its state.
 pub async fn get(conn: &mut Conn, id: OutboxId) -> Result<Option<Row>> {
     let sql = format!("{COLUMNS} WHERE o.id = $1");
-    let raw: Option<Raw> = sqlx::query_as(sqlx::AssertSqlSafe(sql)).bind(id.0).fetch_optional(conn).await?;
+    let raw: Option<Raw> = sql::query_as(sql).bind(id.0).fetch_optional(conn).await?;
     raw.map(Row::try_from).transpose()
 }
 
@@ -175,7 +176,7 @@ pub async fn begin(conn: &mut Conn, id: OutboxId, now: Moment) -> Result<()> {
     let sql = "UPDATE outbox SET state = CASE state WHEN 'draft' THEN 'draft' ELSE 'sending' END,
                  attempts = attempts + 1, first_attempt_at = coalesce(first_attempt_at, $2)
                WHERE id = $1 AND state IN ('draft', 'due', 'sending')";
-    sqlx::query(sql).bind(id.0).bind(now).execute(conn).await?;
+    sql::query(sql).bind(id.0).bind(now).execute(conn).await?;
     Ok(())
 }
 
@@ -183,26 +184,26 @@ pub async fn begin(conn: &mut Conn, id: OutboxId, now: Moment) -> Result<()> {
 pub async fn sent(conn: &mut Conn, id: OutboxId, message_id: &str, now: Moment) -> Result<()> {
     let sql = "UPDATE outbox SET state = 'sent', message_id = $2, finished_at = $3, handle = NULL
                WHERE id = $1 AND finished_at IS NULL";
-    sqlx::query(sql).bind(id.0).bind(message_id).bind(now).execute(conn).await?;
+    sql::query(sql).bind(id.0).bind(message_id).bind(now).execute(conn).await?;
     Ok(())
 }
 
 /// Says what message a draft is, while it is still being written.
 pub async fn shown(conn: &mut Conn, id: OutboxId, message_id: &str) -> Result<()> {
-    sqlx::query("UPDATE outbox SET message_id = $2 WHERE id = $1").bind(id.0).bind(message_id).execute(conn).await?;
+    sql::query("UPDATE outbox SET message_id = $2 WHERE id = $1").bind(id.0).bind(message_id).execute(conn).await?;
     Ok(())
 }
 
 /// It was certainly not sent: to be tried again at `due_at`.
 pub async fn put_off(conn: &mut Conn, id: OutboxId, due_at: Moment, note: &str) -> Result<()> {
     let sql = "UPDATE outbox SET state = 'due', due_at = $2, note = $3 WHERE id = $1 AND state = 'sending'";
-    sqlx::query(sql).bind(id.0).bind(due_at).bind(note).execute(conn).await?;
+    sql::query(sql).bind(id.0).bind(due_at).bind(note).execute(conn).await?;
     Ok(())
 }
 
 /// Nobody knows whether it was sent: it stays as it is, and is looked at again at `due_at`.
 pub async fn wait_in_doubt(conn: &mut Conn, id: OutboxId, due_at: Moment) -> Result<()> {
-    sqlx::query("UPDATE outbox SET due_at = $2 WHERE id = $1 AND state = 'sending'")
+    sql::query("UPDATE outbox SET due_at = $2 WHERE id = $1 AND state = 'sending'")
         .bind(id.0)
         .bind(due_at)
         .execute(conn)
@@ -213,7 +214,7 @@ pub async fn wait_in_doubt(conn: &mut Conn, id: OutboxId, due_at: Moment) -> Res
 /// The interaction cannot be answered any more: an ordinary message instead, at once.
 pub async fn drop_handle(conn: &mut Conn, id: OutboxId) -> Result<()> {
     let sql = "UPDATE outbox SET state = 'due', handle = NULL WHERE id = $1 AND state = 'sending'";
-    sqlx::query(sql).bind(id.0).execute(conn).await?;
+    sql::query(sql).bind(id.0).execute(conn).await?;
     Ok(())
 }
 
@@ -234,14 +235,14 @@ pub async fn give_up(conn: &mut Conn, id: OutboxId, loss: Loss, note: &str, now:
     };
     let sql = "UPDATE outbox SET state = $2, note = $3, finished_at = $4, handle = NULL
                WHERE id = $1 AND finished_at IS NULL";
-    sqlx::query(sql).bind(id.0).bind(state).bind(note).bind(now).execute(conn).await?;
+    sql::query(sql).bind(id.0).bind(state).bind(note).bind(now).execute(conn).await?;
     Ok(())
 }
 
 /// Replaces what a row that was not sent yet will do.
 pub async fn replace(conn: &mut Conn, id: OutboxId, action: &Action) -> Result<()> {
     let sql = "UPDATE outbox SET action = $2 WHERE id = $1 AND finished_at IS NULL";
-    sqlx::query(sql).bind(id.0).bind(serde_json::to_string(action)?).execute(conn).await?;
+    sql::query(sql).bind(id.0).bind(serde_json::to_string(action)?).execute(conn).await?;
     Ok(())
 }
 
@@ -249,7 +250,7 @@ pub async fn replace(conn: &mut Conn, id: OutboxId, action: &Action) -> Result<(
 pub async fn not_shown(conn: &mut Conn, id: OutboxId) -> Result<()> {
     let sql = "UPDATE outbox SET attempts = 0, first_attempt_at = NULL
                WHERE id = $1 AND state = 'draft' AND attempts = 1 AND message_id IS NULL";
-    sqlx::query(sql).bind(id.0).execute(conn).await?;
+    sql::query(sql).bind(id.0).execute(conn).await?;
     Ok(())
 }
 
@@ -257,7 +258,7 @@ pub async fn not_shown(conn: &mut Conn, id: OutboxId) -> Result<()> {
 pub async fn move_to(conn: &mut Conn, from: &ConversationId, to: &ConversationId) -> Result<u64> {
     let sql = "UPDATE outbox SET conversation = $2, state = CASE state WHEN 'sending' THEN 'due' ELSE state END
                WHERE conversation = $1 AND finished_at IS NULL";
-    Ok(sqlx::query(sql).bind(from.as_str()).bind(to.as_str()).execute(conn).await?.rows_affected())
+    Ok(sql::query(sql).bind(from.as_str()).bind(to.as_str()).execute(conn).await?.rows_affected())
 }
 
 /// The text that a run is still writing.
@@ -274,7 +275,7 @@ pub struct Draft {
 /// The draft of a run, if there is one.
 pub async fn draft_of(conn: &mut Conn, run: RunId) -> Result<Option<Draft>> {
     let sql = "SELECT id, message_id, attempts > 0 FROM outbox WHERE run = $1 AND state = 'draft' ORDER BY id LIMIT 1";
-    let found: Option<(i64, Option<String>, bool)> = sqlx::query_as(sql).bind(run.0).fetch_optional(conn).await?;
+    let found: Option<(i64, Option<String>, bool)> = sql::query_as(sql).bind(run.0).fetch_optional(conn).await?;
     Ok(found.map(|(id, message_id, tried)| Draft { id: OutboxId(id), message_id, tried }))
 }
 
@@ -285,11 +286,11 @@ pub async fn end_draft(conn: &mut Conn, draft: &Draft, now: Moment) -> Result<()
         None if draft.tried => {
             // Sent again under the same key where the platform knows keys: that shows which message it was.
             let sql = "UPDATE outbox SET state = 'sending' WHERE id = $1 AND state = 'draft'";
-            sqlx::query(sql).bind(draft.id.0).execute(conn).await?;
+            sql::query(sql).bind(draft.id.0).execute(conn).await?;
             Ok(())
         }
         None => {
-            sqlx::query("DELETE FROM outbox WHERE id = $1 AND state = 'draft'").bind(draft.id.0).execute(conn).await?;
+            sql::query("DELETE FROM outbox WHERE id = $1 AND state = 'draft'").bind(draft.id.0).execute(conn).await?;
             Ok(())
         }
     }
@@ -300,18 +301,18 @@ pub async fn topic_of(conn: &mut Conn, conversation: &ConversationId, message_id
     let sql = "SELECT topic FROM outbox WHERE conversation = $1 AND message_id = $2 AND topic IS NOT NULL
                ORDER BY id DESC LIMIT 1";
     let topic: Option<i64> =
-        sqlx::query_scalar(sql).bind(conversation.as_str()).bind(message_id).fetch_optional(conn).await?;
+        sql::query_scalar(sql).bind(conversation.as_str()).bind(message_id).fetch_optional(conn).await?;
     Ok(topic.map(TopicId))
 }
 
 /// How many rows are in each state, by the state's name.
 pub async fn counts(conn: &mut Conn) -> Result<Vec<(String, i64)>> {
-    Ok(sqlx::query_as("SELECT state, count(*) FROM outbox GROUP BY state ORDER BY state").fetch_all(conn).await?)
+    sql::query_as("SELECT state, count(*) FROM outbox GROUP BY state ORDER BY state").fetch_all(conn).await
 }
 
 /// The newest rows that were given up: conversation, state, note, when.
 pub async fn losses(conn: &mut Conn, limit: u32) -> Result<Vec<(String, String, String, Moment)>> {
     let sql = "SELECT conversation, state, note, finished_at FROM outbox WHERE state IN ('ambiguous', 'dead')
                ORDER BY id DESC LIMIT $1";
-    Ok(sqlx::query_as(sql).bind(limit).fetch_all(conn).await?)
+    sql::query_as(sql).bind(limit).fetch_all(conn).await
 }

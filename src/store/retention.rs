@@ -3,7 +3,7 @@
 use anyhow::Result;
 use base::Moment;
 
-use crate::Conn;
+use crate::{Conn, sql};
 
 /// Before which moment rows of each sort may go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +65,7 @@ pub async fn prune(conn: &mut Conn, before: &Before, batch: u32) -> Result<u64> 
         ("DELETE FROM usage WHERE id IN (SELECT id FROM usage WHERE at < $1 LIMIT $2)", before.usage),
     ];
     for (sql, moment) in rules {
-        gone += sqlx::query(sql).bind(moment).bind(batch).execute(&mut *conn).await?.rows_affected();
+        gone += sql::query(sql).bind(moment).bind(batch).execute(&mut *conn).await?.rows_affected();
     }
     Ok(gone)
 }

@@ -3,18 +3,18 @@
 use anyhow::Result;
 use base::Moment;
 
-use crate::Conn;
+use crate::{Conn, sql};
 
 /// The value of a fact.
 pub async fn get(conn: &mut Conn, name: &str) -> Result<Option<String>> {
     let sql = "SELECT value FROM settings WHERE name = $1";
-    Ok(sqlx::query_scalar(sql).bind(name).fetch_optional(conn).await?)
+    sql::query_scalar(sql).bind(name).fetch_optional(conn).await
 }
 
 /// Sets a fact.
 pub async fn set(conn: &mut Conn, name: &str, value: &str) -> Result<()> {
     let sql = "INSERT INTO settings (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = $2";
-    sqlx::query(sql).bind(name).bind(value).execute(conn).await?;
+    sql::query(sql).bind(name).bind(value).execute(conn).await?;
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use anyhow::Result;
 use base::{Moment, OutboxId};
 use channels::{ConversationId, Sender, SenderId};
 
-use crate::Conn;
+use crate::{Conn, sql};
 
 /// A sender who asked to speak.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub async fn meet(conn: &mut Conn, sender: &Sender, conversation: &ConversationI
                ON CONFLICT (sender) DO UPDATE SET name = $2, conversation = $3, first_at = $4,
                  settled_at = NULL, settled_by = NULL WHERE settled_at IS NOT NULL
                RETURNING id";
-    let id = sqlx::query_scalar(sql)
+    let id = sql::query_scalar(sql)
         .bind(sender.id.as_str())
         .bind(&sender.name)
         .bind(conversation.as_str())
@@ -42,7 +42,7 @@ pub async fn meet(conn: &mut Conn, sender: &Sender, conversation: &ConversationI
 pub async fn get(conn: &mut Conn, id: i64) -> Result<Option<Stranger>> {
     type Raw = (i64, String, String, String, Option<String>);
     let sql = "SELECT id, sender, name, conversation, settled_by FROM strangers WHERE id = $1";
-    let found: Option<Raw> = sqlx::query_as(sql).bind(id).fetch_optional(conn).await?;
+    let found: Option<Raw> = sql::query_as(sql).bind(id).fetch_optional(conn).await?;
     found
         .map(|(id, sender, name, conversation, settled_by)| {
             let (sender, conversation) = (sender.parse()?, conversation.parse()?);
@@ -54,7 +54,7 @@ pub async fn get(conn: &mut Conn, id: i64) -> Result<Option<Stranger>> {
 /// The open row about a sender.
 pub async fn open_of(conn: &mut Conn, sender: &SenderId) -> Result<Option<Stranger>> {
     let sql = "SELECT id FROM strangers WHERE sender = $1 AND settled_at IS NULL";
-    let id: Option<i64> = sqlx::query_scalar(sql).bind(sender.as_str()).fetch_optional(&mut *conn).await?;
+    let id: Option<i64> = sql::query_scalar(sql).bind(sender.as_str()).fetch_optional(&mut *conn).await?;
     match id {
         Some(id) => get(conn, id).await,
         None => Ok(None),
@@ -63,7 +63,7 @@ pub async fn open_of(conn: &mut Conn, sender: &SenderId) -> Result<Option<Strang
 
 /// Remembers a notice about a stranger.
 pub async fn add_notice(conn: &mut Conn, id: i64, notice: OutboxId) -> Result<()> {
-    sqlx::query("INSERT INTO stranger_notices (stranger, outbox) VALUES ($1, $2)")
+    sql::query("INSERT INTO stranger_notices (stranger, outbox) VALUES ($1, $2)")
         .bind(id)
         .bind(notice.0)
         .execute(conn)
@@ -75,11 +75,11 @@ pub async fn add_notice(conn: &mut Conn, id: i64, notice: OutboxId) -> Result<()
 /// had settled it.
 pub async fn settle(conn: &mut Conn, id: i64, by: &str, now: Moment) -> Result<Option<Vec<OutboxId>>> {
     let sql = "UPDATE strangers SET settled_at = $3, settled_by = $2 WHERE id = $1 AND settled_at IS NULL";
-    if sqlx::query(sql).bind(id).bind(by).bind(now).execute(&mut *conn).await?.rows_affected() == 0 {
+    if sql::query(sql).bind(id).bind(by).bind(now).execute(&mut *conn).await?.rows_affected() == 0 {
         return Ok(None);
     }
     let sql = "DELETE FROM stranger_notices WHERE stranger = $1 RETURNING outbox";
-    let mut notices: Vec<i64> = sqlx::query_scalar(sql).bind(id).fetch_all(conn).await?;
+    let mut notices: Vec<i64> = sql::query_scalar(sql).bind(id).fetch_all(conn).await?;
     notices.sort_unstable();
     Ok(Some(notices.into_iter().map(OutboxId).collect()))
 }

@@ -4,7 +4,8 @@ use anyhow::Result;
 use base::{Moment, TaskId, TeamName, TopicId};
 use channels::{ConversationId, SenderId};
 
-use crate::Conn;
+use crate::sql::row;
+use crate::{Conn, sql};
 
 /// What sort of work it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +92,7 @@ pub fn topic_lane(topic: TopicId) -> String {
 pub async fn enqueue_message(conn: &mut Conn, origin: &Origin, topic: TopicId, now: Moment) -> Result<()> {
     let sql = "INSERT INTO tasks (team, lane, kind, priority, state, conversation, topic, sender, created_at, due_at)
                VALUES ($1, $2, $3, $4, 'queued', $5, $6, $7, $8, $8) ON CONFLICT DO NOTHING";
-    sqlx::query(sql)
+    sql::query(sql)
         .bind(base::ids::MAIN)
         .bind(topic_lane(topic))
         .bind(Kind::Message.as_str())
@@ -114,20 +115,21 @@ pub async fn claim(conn: &mut Conn, limit: u32, now: Moment, leased_until: Momen
                  AND NOT EXISTS (SELECT 1 FROM tasks r WHERE r.lane = t.lane AND r.state = 'running')
                  ORDER BY priority, id LIMIT $1)
                RETURNING id, team, lane, conversation, topic, sender, attempts";
-    let mut rows: Vec<Raw> = sqlx::query_as(sql).bind(limit).bind(now).bind(leased_until).fetch_all(conn).await?;
+    let mut rows: Vec<Raw> = sql::query_as(sql).bind(limit).bind(now).bind(leased_until).fetch_all(conn).await?;
     rows.sort_by_key(|row| row.id);
     rows.into_iter().map(Task::try_from).collect()
 }
 
-#[derive(sqlx::FromRow)]
-struct Raw {
-    id: i64,
-    team: String,
-    lane: String,
-    conversation: Option<String>,
-    topic: Option<i64>,
-    sender: Option<String>,
-    attempts: i64,
+row! {
+    struct Raw {
+        id: i64,
+        team: String,
+        lane: String,
+        conversation: Option<String>,
+        topic: Option<i64>,
+        sender: Option<String>,
+        attempts: i64,
+    }
 }
 
 impl TryFrom<Raw> for Task {
@@ -151,20 +153,20 @@ impl TryFrom<Raw> for Task {
 pub async fn any_claimable(conn: &mut Conn, now: Moment) -> Result<bool> {
     let sql = "SELECT EXISTS (SELECT 1 FROM tasks t WHERE state = 'queued' AND due_at <= $1
                  AND NOT EXISTS (SELECT 1 FROM tasks r WHERE r.lane = t.lane AND r.state = 'running'))";
-    Ok(sqlx::query_scalar(sql).bind(now).fetch_one(conn).await?)
+    sql::query_scalar(sql).bind(now).fetch_one(conn).await
 }
 
 /// When the next queued task is due that is not yet, for a loop that waits.
 pub async fn next_due(conn: &mut Conn, now: Moment) -> Result<Option<Moment>> {
     let sql = "SELECT min(due_at) FROM tasks WHERE state = 'queued' AND due_at > $1";
-    Ok(sqlx::query_scalar(sql).bind(now).fetch_one(conn).await?)
+    sql::query_scalar(sql).bind(now).fetch_one(conn).await
 }
 
 /// Says that its worker lives.
 pub async fn renew(conn: &mut Conn, ids: &[TaskId], leased_until: Moment) -> Result<()> {
     for id in ids {
         let sql = "UPDATE tasks SET leased_until = $2 WHERE id = $1 AND state = 'running'";
-        sqlx::query(sql).bind(id.0).bind(leased_until).execute(&mut *conn).await?;
+        sql::query(sql).bind(id.0).bind(leased_until).execute(&mut *conn).await?;
     }
     Ok(())
 }
@@ -173,7 +175,7 @@ pub async fn renew(conn: &mut Conn, ids: &[TaskId], leased_until: Moment) -> Res
 pub async fn finish(conn: &mut Conn, id: TaskId, end: End, note: &str, now: Moment) -> Result<bool> {
     let sql = "UPDATE tasks SET state = $2, note = $3, finished_at = $4, leased_until = NULL
                WHERE id = $1 AND state = 'running'";
-    let done = sqlx::query(sql).bind(id.0).bind(end.as_str()).bind(note).bind(now).execute(conn).await?;
+    let done = sql::query(sql).bind(id.0).bind(end.as_str()).bind(note).bind(now).execute(conn).await?;
     Ok(done.rows_affected() > 0)
 }
 
@@ -182,9 +184,9 @@ pub async fn put_back(conn: &mut Conn, id: TaskId, due_at: Moment) -> Result<()>
     // A second message task may have been queued meanwhile; this one looks into the same mailbox.
     let sql = "DELETE FROM tasks WHERE kind = 'message' AND state = 'queued'
                AND lane = (SELECT lane FROM tasks WHERE id = $1) AND id <> $1";
-    sqlx::query(sql).bind(id.0).execute(&mut *conn).await?;
+    sql::query(sql).bind(id.0).execute(&mut *conn).await?;
     let sql = "UPDATE tasks SET state = 'queued', leased_until = NULL, due_at = $2 WHERE id = $1 AND state = 'running'";
-    sqlx::query(sql).bind(id.0).bind(due_at).execute(conn).await?;
+    sql::query(sql).bind(id.0).bind(due_at).execute(conn).await?;
     Ok(())
 }
 
@@ -192,7 +194,7 @@ pub async fn put_back(conn: &mut Conn, id: TaskId, due_at: Moment) -> Result<()>
 pub async fn abandoned(conn: &mut Conn, now: Option<Moment>) -> Result<Vec<(TaskId, i64)>> {
     let sql =
         "SELECT id, attempts FROM tasks WHERE state = 'running' AND ($1 IS NULL OR leased_until < $1) ORDER BY id";
-    let rows: Vec<(i64, i64)> = sqlx::query_as(sql).bind(now).fetch_all(conn).await?;
+    let rows: Vec<(i64, i64)> = sql::query_as(sql).bind(now).fetch_all(conn).await?;
     Ok(rows.into_iter().map(|(id, attempts)| (TaskId(id), attempts)).collect())
 }
 
@@ -213,14 +215,14 @@ pub async fn ask_to_stop(conn: &mut Conn, topic: TopicId, why: StopAsked) -> Res
     };
     let sql = "UPDATE tasks SET stop_asked = $2 WHERE lane = $1 AND state = 'running'
                AND (stop_asked IS NULL OR stop_asked <> 'person')";
-    let done = sqlx::query(sql).bind(topic_lane(topic)).bind(why).execute(conn).await?;
+    let done = sql::query(sql).bind(topic_lane(topic)).bind(why).execute(conn).await?;
     Ok(done.rows_affected() > 0)
 }
 
 /// The running tasks that are asked to end, and why.
 pub async fn to_stop(conn: &mut Conn) -> Result<Vec<(TaskId, StopAsked)>> {
     let sql = "SELECT id, stop_asked FROM tasks WHERE state = 'running' AND stop_asked IS NOT NULL";
-    let rows: Vec<(i64, String)> = sqlx::query_as(sql).fetch_all(conn).await?;
+    let rows: Vec<(i64, String)> = sql::query_as(sql).fetch_all(conn).await?;
     let why = |word: &str| if word == "person" { StopAsked::Person } else { StopAsked::Message };
     Ok(rows.into_iter().map(|(id, word)| (TaskId(id), why(&word))).collect())
 }
@@ -228,7 +230,7 @@ pub async fn to_stop(conn: &mut Conn) -> Result<Vec<(TaskId, StopAsked)>> {
 /// A running or queued task of a topic.
 pub async fn open_of_topic(conn: &mut Conn, topic: TopicId) -> Result<Vec<(TaskId, String)>> {
     let sql = "SELECT id, state FROM tasks WHERE lane = $1 AND state IN ('queued', 'running') ORDER BY id";
-    let rows: Vec<(i64, String)> = sqlx::query_as(sql).bind(topic_lane(topic)).fetch_all(conn).await?;
+    let rows: Vec<(i64, String)> = sql::query_as(sql).bind(topic_lane(topic)).fetch_all(conn).await?;
     Ok(rows.into_iter().map(|(id, state)| (TaskId(id), state)).collect())
 }
 
@@ -236,7 +238,7 @@ pub async fn open_of_topic(conn: &mut Conn, topic: TopicId) -> Result<Vec<(TaskI
 pub async fn load(conn: &mut Conn) -> Result<(i64, i64)> {
     let sql = "SELECT coalesce(sum(state = 'queued'), 0), coalesce(sum(state = 'running'), 0) FROM tasks
                WHERE state IN ('queued', 'running')";
-    Ok(sqlx::query_as(sql).fetch_one(conn).await?)
+    sql::query_as(sql).fetch_one(conn).await
 }
 
 /// Whether nothing waits anywhere: no message to be placed, no task, nothing to be sent now.
@@ -244,5 +246,5 @@ pub async fn all_done(conn: &mut Conn) -> Result<bool> {
     let sql = "SELECT NOT EXISTS (SELECT 1 FROM inbox WHERE state = 'received')
                  AND NOT EXISTS (SELECT 1 FROM tasks WHERE state IN ('queued', 'running'))
                  AND NOT EXISTS (SELECT 1 FROM outbox WHERE state IN ('due', 'sending'))";
-    Ok(sqlx::query_scalar(sql).fetch_one(conn).await?)
+    sql::query_scalar(sql).fetch_one(conn).await
 }

@@ -158,7 +158,7 @@ async fn a_lane_runs_one_task_at_a_time() {
         .tx("two running in one lane", async |conn| {
             let sql = "INSERT INTO tasks (team, lane, kind, priority, state, created_at, due_at, leased_until)
                        VALUES ('main', 'main/2', 'message', 1, 'running', 1, 1, 1)";
-            Ok(sqlx::query(sql).execute(conn).await?)
+            sql::query(sql).execute(conn).await
         })
         .await;
     assert!(format!("{:#}", second.unwrap_err()).contains("UNIQUE constraint failed: tasks.lane"));
@@ -384,7 +384,7 @@ async fn trust_rows_are_unique_per_sender_and_place() {
         .tx("an admin who is denied", async |conn| {
             let sql = "INSERT INTO sender_trust (channel_type, sender_id, trust_level, admin, granted_by, created_at)
                        VALUES ('discord', '1', 'denied', 1, 'x', 1)";
-            Ok(sqlx::query(sql).execute(conn).await?)
+            sql::query(sql).execute(conn).await
         })
         .await;
     assert!(format!("{:#}", refused.unwrap_err()).contains("CHECK constraint failed"));
@@ -488,7 +488,7 @@ async fn writers_that_meet_share_a_commit_and_a_failing_one_takes_nobody_with_it
     drop(db);
     let again = Db::open(&folder.path().join("openhive.db")).await.unwrap();
     let count: i64 = again
-        .read(async |conn| Ok(sqlx::query_scalar("SELECT count(*) FROM settings").fetch_one(conn).await?))
+        .read(async |conn| Ok(sql::query_scalar("SELECT count(*) FROM settings").fetch_one(conn).await?))
         .await
         .unwrap();
     assert_eq!(count, 30, "what was promised is there, what failed is not");
@@ -552,10 +552,10 @@ async fn a_dead_database_keeps_what_was_committed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn in_one_poll_no_time_passes() {
+async fn no_time_passes_on_a_paused_clock() {
     let folder = tempfile::tempdir().unwrap();
     let before = tokio::time::Instant::now();
-    let db = Db::open_in_one_poll(&folder.path().join("openhive.db")).await.unwrap();
+    let db = Db::open(&folder.path().join("openhive.db")).await.unwrap();
     for number in 0..20 {
         db.tx("write", async |conn| settings::set(conn, "n", &number.to_string()).await).await.unwrap();
     }
@@ -573,7 +573,7 @@ async fn a_file_that_is_no_database_and_one_from_the_future_are_refused_in_words
     db.tx("a later version", async |conn| {
         let sql = "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
                    VALUES (9999, 'later', 1, x'00', 0)";
-        Ok(sqlx::query(sql).execute(conn).await?)
+        sql::query(sql).execute(conn).await
     })
     .await
     .unwrap();

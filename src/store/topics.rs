@@ -4,7 +4,8 @@ use anyhow::Result;
 use base::{Moment, TopicId};
 use channels::{ConversationId, SenderId};
 
-use crate::Conn;
+use crate::sql::row;
+use crate::{Conn, sql};
 
 /// Whether a topic is talked in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,15 +72,16 @@ pub struct Topic {
     pub last_activity_at: Moment,
 }
 
-#[derive(sqlx::FromRow)]
-struct Raw {
-    id: i64,
-    conversation: String,
-    name: String,
-    summary: String,
-    state: String,
-    named_by: String,
-    last_activity_at: i64,
+row! {
+    struct Raw {
+        id: i64,
+        conversation: String,
+        name: String,
+        summary: String,
+        state: String,
+        named_by: String,
+        last_activity_at: i64,
+    }
 }
 
 impl TryFrom<Raw> for Topic {
@@ -120,7 +122,7 @@ pub async fn open(
 ) -> Result<TopicId> {
     let sql = "INSERT INTO topics (conversation, name, state, named_by, created_at, last_activity_at)
                VALUES ($1, $2, 'active', $3, $4, $4) RETURNING id";
-    let id = sqlx::query_scalar(sql)
+    let id = sql::query_scalar(sql)
         .bind(conversation.as_str())
         .bind(name)
         .bind(named_by.as_str())
@@ -133,7 +135,7 @@ pub async fn open(
 /// One topic.
 pub async fn get(conn: &mut Conn, id: TopicId) -> Result<Option<Topic>> {
     let sql = format!("{COLUMNS} WHERE id = $1");
-    let raw: Option<Raw> = sqlx::query_as(sqlx::AssertSqlSafe(sql)).bind(id.0).fetch_optional(conn).await?;
+    let raw: Option<Raw> = sql::query_as(sql).bind(id.0).fetch_optional(conn).await?;
     raw.map(Topic::try_from).transpose()
 }
 
@@ -141,35 +143,34 @@ pub async fn get(conn: &mut Conn, id: TopicId) -> Result<Option<Topic>> {
 pub async fn open_ones(conn: &mut Conn, conversation: &ConversationId) -> Result<Vec<Topic>> {
     let sql =
         format!("{COLUMNS} WHERE conversation = $1 AND state <> 'closed' ORDER BY last_activity_at DESC, id DESC");
-    let raws: Vec<Raw> = sqlx::query_as(sqlx::AssertSqlSafe(sql)).bind(conversation.as_str()).fetch_all(conn).await?;
+    let raws: Vec<Raw> = sql::query_as(sql).bind(conversation.as_str()).fetch_all(conn).await?;
     raws.into_iter().map(Topic::try_from).collect()
 }
 
 /// The topic that is the whole conversation, if it is one.
 pub async fn whole(conn: &mut Conn, conversation: &ConversationId) -> Result<Option<Topic>> {
     let sql = format!("{COLUMNS} WHERE conversation = $1 AND named_by = 'conversation'");
-    let raw: Option<Raw> =
-        sqlx::query_as(sqlx::AssertSqlSafe(sql)).bind(conversation.as_str()).fetch_optional(conn).await?;
+    let raw: Option<Raw> = sql::query_as(sql).bind(conversation.as_str()).fetch_optional(conn).await?;
     raw.map(Topic::try_from).transpose()
 }
 
 /// Every topic that is not closed, last talked in first, at most `limit`.
 pub async fn everywhere(conn: &mut Conn, limit: u32) -> Result<Vec<Topic>> {
     let sql = format!("{COLUMNS} WHERE state <> 'closed' ORDER BY last_activity_at DESC, id DESC LIMIT $1");
-    let raws: Vec<Raw> = sqlx::query_as(sqlx::AssertSqlSafe(sql)).bind(limit).fetch_all(conn).await?;
+    let raws: Vec<Raw> = sql::query_as(sql).bind(limit).fetch_all(conn).await?;
     raws.into_iter().map(Topic::try_from).collect()
 }
 
 /// Somebody said something in it: active from now on, also if it was idle or closed.
 pub async fn touch(conn: &mut Conn, id: TopicId, now: Moment) -> Result<()> {
     let sql = "UPDATE topics SET state = 'active', last_activity_at = max($2, last_activity_at) WHERE id = $1";
-    sqlx::query(sql).bind(id.0).bind(now).execute(conn).await?;
+    sql::query(sql).bind(id.0).bind(now).execute(conn).await?;
     Ok(())
 }
 
 /// Sets the state.
 pub async fn set_state(conn: &mut Conn, id: TopicId, state: State) -> Result<()> {
-    sqlx::query("UPDATE topics SET state = $2 WHERE id = $1").bind(id.0).bind(state.as_str()).execute(conn).await?;
+    sql::query("UPDATE topics SET state = $2 WHERE id = $1").bind(id.0).bind(state.as_str()).execute(conn).await?;
     Ok(())
 }
 
@@ -184,7 +185,7 @@ pub async fn keep_within_cap(
                  SELECT id FROM topics WHERE conversation = $1 AND state = 'active' AND id <> $2
                  ORDER BY last_activity_at DESC, id DESC LIMIT -1 OFFSET $3)";
     let others = i64::from(active_max.max(1)) - 1;
-    sqlx::query(sql).bind(conversation.as_str()).bind(keep.0).bind(others).execute(conn).await?;
+    sql::query(sql).bind(conversation.as_str()).bind(keep.0).bind(others).execute(conn).await?;
     Ok(())
 }
 
@@ -193,13 +194,13 @@ pub async fn rename(conn: &mut Conn, id: TopicId, name: &str, named_by: NamedBy)
     // A thread keeps its mark: it is the topic of its conversation whatever it is called.
     let sql = "UPDATE topics SET name = $2,
                named_by = CASE named_by WHEN 'conversation' THEN named_by ELSE $3 END WHERE id = $1";
-    sqlx::query(sql).bind(id.0).bind(name).bind(named_by.as_str()).execute(conn).await?;
+    sql::query(sql).bind(id.0).bind(name).bind(named_by.as_str()).execute(conn).await?;
     Ok(())
 }
 
 /// Sets what was said in it.
 pub async fn summarise(conn: &mut Conn, id: TopicId, summary: &str) -> Result<()> {
-    sqlx::query("UPDATE topics SET summary = $2 WHERE id = $1").bind(id.0).bind(summary).execute(conn).await?;
+    sql::query("UPDATE topics SET summary = $2 WHERE id = $1").bind(id.0).bind(summary).execute(conn).await?;
     Ok(())
 }
 
@@ -210,7 +211,7 @@ pub async fn age(conn: &mut Conn, idle_before: Moment, closed_before: Moment) ->
                WHERE ((state = 'active' AND last_activity_at < $1) OR (state = 'idle' AND last_activity_at < $2))
                  AND NOT EXISTS (SELECT 1 FROM tasks WHERE tasks.lane = 'main/' || topics.id
                                  AND tasks.state IN ('queued', 'running'))";
-    Ok(sqlx::query(sql).bind(idle_before).bind(closed_before).execute(conn).await?.rows_affected())
+    Ok(sql::query(sql).bind(idle_before).bind(closed_before).execute(conn).await?.rows_affected())
 }
 
 /// A person chose a topic for what they say next here.
@@ -223,7 +224,7 @@ pub async fn choose(
 ) -> Result<()> {
     let sql = "INSERT INTO topic_choices (conversation, sender, topic, chosen_at) VALUES ($1, $2, $3, $4)
                ON CONFLICT DO UPDATE SET topic = $3, chosen_at = $4";
-    sqlx::query(sql).bind(conversation.as_str()).bind(sender.as_str()).bind(topic.0).bind(now).execute(conn).await?;
+    sql::query(sql).bind(conversation.as_str()).bind(sender.as_str()).bind(topic.0).bind(now).execute(conn).await?;
     Ok(())
 }
 
@@ -232,19 +233,19 @@ pub async fn choice(conn: &mut Conn, conversation: &ConversationId, sender: &Sen
     let sql = "SELECT c.topic FROM topic_choices c JOIN topics t ON t.id = c.topic
                WHERE c.conversation = $1 AND c.sender = $2 AND t.state = 'active'";
     let id: Option<i64> =
-        sqlx::query_scalar(sql).bind(conversation.as_str()).bind(sender.as_str()).fetch_optional(conn).await?;
+        sql::query_scalar(sql).bind(conversation.as_str()).bind(sender.as_str()).fetch_optional(conn).await?;
     Ok(id.map(TopicId))
 }
 
 /// A conversation has another id now.
 pub async fn move_to(conn: &mut Conn, from: &ConversationId, to: &ConversationId) -> Result<u64> {
     let sql = "UPDATE topics SET conversation = $2 WHERE conversation = $1";
-    Ok(sqlx::query(sql).bind(from.as_str()).bind(to.as_str()).execute(conn).await?.rows_affected())
+    Ok(sql::query(sql).bind(from.as_str()).bind(to.as_str()).execute(conn).await?.rows_affected())
 }
 
 /// A person's choice here is over.
 pub async fn forget_choice(conn: &mut Conn, conversation: &ConversationId, sender: &SenderId) -> Result<()> {
     let sql = "DELETE FROM topic_choices WHERE conversation = $1 AND sender = $2";
-    sqlx::query(sql).bind(conversation.as_str()).bind(sender.as_str()).execute(conn).await?;
+    sql::query(sql).bind(conversation.as_str()).bind(sender.as_str()).execute(conn).await?;
     Ok(())
 }

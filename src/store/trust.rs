@@ -4,7 +4,8 @@ use anyhow::Result;
 use base::Moment;
 use channels::{ConversationId, Kind, SenderId};
 
-use crate::Conn;
+use crate::sql::row;
+use crate::{Conn, sql};
 
 /// A row about a sender.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,16 +45,17 @@ impl Level {
     }
 }
 
-#[derive(sqlx::FromRow)]
-struct Raw {
-    channel_type: String,
-    channel_id: Option<String>,
-    sender_id: String,
-    trust_level: String,
-    admin: bool,
-    granted_by: String,
-    created_at: i64,
-    expires_at: Option<i64>,
+row! {
+    struct Raw {
+        channel_type: String,
+        channel_id: Option<String>,
+        sender_id: String,
+        trust_level: String,
+        admin: bool,
+        granted_by: String,
+        created_at: i64,
+        expires_at: Option<i64>,
+    }
 }
 
 impl TryFrom<Raw> for Row {
@@ -79,11 +81,7 @@ const COLUMNS: &str =
 /// Every row about a sender, in all conversations, also expired ones.
 pub async fn of_sender(conn: &mut Conn, sender: &SenderId) -> Result<Vec<Row>> {
     let sql = format!("{COLUMNS} WHERE channel_type = $1 AND sender_id = $2 ORDER BY id");
-    let raws: Vec<Raw> = sqlx::query_as(sqlx::AssertSqlSafe(sql))
-        .bind(sender.kind().as_str())
-        .bind(sender.user())
-        .fetch_all(conn)
-        .await?;
+    let raws: Vec<Raw> = sql::query_as(sql).bind(sender.kind().as_str()).bind(sender.user()).fetch_all(conn).await?;
     raws.into_iter().map(Row::try_from).collect()
 }
 
@@ -93,11 +91,8 @@ pub async fn list(conn: &mut Conn, kind: Option<Kind>, level: Option<Level>) -> 
         "{COLUMNS} WHERE ($1 IS NULL OR channel_type = $1) AND ($2 IS NULL OR trust_level = $2)
          ORDER BY channel_type, sender_id, channel_id"
     );
-    let raws: Vec<Raw> = sqlx::query_as(sqlx::AssertSqlSafe(sql))
-        .bind(kind.map(Kind::as_str))
-        .bind(level.map(Level::as_str))
-        .fetch_all(conn)
-        .await?;
+    let raws: Vec<Raw> =
+        sql::query_as(sql).bind(kind.map(Kind::as_str)).bind(level.map(Level::as_str)).fetch_all(conn).await?;
     raws.into_iter().map(Row::try_from).collect()
 }
 
@@ -108,7 +103,7 @@ pub async fn set(conn: &mut Conn, row: &Row) -> Result<()> {
                VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
                ON CONFLICT (channel_type, sender_id, coalesce(channel_id, '')) DO UPDATE SET
                  trust_level = $4, admin = $5, granted_by = $6, created_at = $7, expires_at = $8";
-    sqlx::query(sql)
+    sql::query(sql)
         .bind(row.sender.kind().as_str())
         .bind(row.conversation.as_ref().map(ConversationId::local))
         .bind(row.sender.user())
@@ -125,7 +120,7 @@ pub async fn set(conn: &mut Conn, row: &Row) -> Result<()> {
 /// Removes the row of (sender, conversation or everywhere). `false` where there was none.
 pub async fn remove(conn: &mut Conn, sender: &SenderId, conversation: Option<&ConversationId>) -> Result<bool> {
     let sql = "DELETE FROM sender_trust WHERE channel_type = $1 AND sender_id = $2 AND channel_id IS $3";
-    let done = sqlx::query(sql)
+    let done = sql::query(sql)
         .bind(sender.kind().as_str())
         .bind(sender.user())
         .bind(conversation.map(ConversationId::local))
@@ -155,7 +150,7 @@ pub struct Audit {
 pub async fn log(conn: &mut Conn, entry: &Audit) -> Result<()> {
     let sql = "INSERT INTO trust_audit_log (channel_type, channel_id, sender_id, decision, reason, actor, created_at)
                VALUES ($1, $2, $3, $4, $5, $6, $7)";
-    sqlx::query(sql)
+    sql::query(sql)
         .bind(entry.sender.kind().as_str())
         .bind(&entry.conversation)
         .bind(entry.sender.user())
@@ -173,7 +168,7 @@ pub async fn log_latest(conn: &mut Conn, only_changes: bool, limit: u32) -> Resu
     type Raw = (String, String, String, String, String, Option<String>, i64);
     let sql = "SELECT channel_type, channel_id, sender_id, decision, reason, actor, created_at FROM trust_audit_log
                WHERE ($1 = 0 OR actor IS NOT NULL) ORDER BY id DESC LIMIT $2";
-    let raws: Vec<Raw> = sqlx::query_as(sql).bind(only_changes).bind(limit).fetch_all(conn).await?;
+    let raws: Vec<Raw> = sql::query_as(sql).bind(only_changes).bind(limit).fetch_all(conn).await?;
     raws.into_iter()
         .map(|(kind, conversation, sender, decision, reason, actor, at)| {
             let sender = SenderId::new(kind.parse::<Kind>()?, sender);
@@ -186,13 +181,13 @@ pub async fn log_latest(conn: &mut Conn, only_changes: bool, limit: u32) -> Resu
 pub async fn set_direct(conn: &mut Conn, sender: &SenderId, conversation: &ConversationId, now: Moment) -> Result<()> {
     let sql = "INSERT INTO direct_conversations (sender, conversation, at) VALUES ($1, $2, $3)
                ON CONFLICT (sender) DO UPDATE SET conversation = $2, at = $3 WHERE conversation <> $2";
-    sqlx::query(sql).bind(sender.as_str()).bind(conversation.as_str()).bind(now).execute(conn).await?;
+    sql::query(sql).bind(sender.as_str()).bind(conversation.as_str()).bind(now).execute(conn).await?;
     Ok(())
 }
 
 /// Where a person was last seen alone with the bot.
 pub async fn direct(conn: &mut Conn, sender: &SenderId) -> Result<Option<ConversationId>> {
     let sql = "SELECT conversation FROM direct_conversations WHERE sender = $1";
-    let found: Option<String> = sqlx::query_scalar(sql).bind(sender.as_str()).fetch_optional(conn).await?;
+    let found: Option<String> = sql::query_scalar(sql).bind(sender.as_str()).fetch_optional(conn).await?;
     Ok(found.map(|text| text.parse()).transpose()?)
 }

@@ -3,7 +3,8 @@
 use anyhow::Result;
 use base::{Moment, RunId, TopicId};
 
-use crate::Conn;
+use crate::sql::row;
+use crate::{Conn, sql};
 
 /// One model call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,17 +33,19 @@ pub struct Entry {
     pub cost_micro_usd: Option<i64>,
 }
 
-/// What was spent on something.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, sqlx::FromRow)]
-pub struct Spent {
-    /// Model calls.
-    pub calls: i64,
-    /// Tokens of all four sorts.
-    pub tokens: i64,
-    /// Known cost in millionths of a US dollar.
-    pub cost_micro_usd: i64,
-    /// Calls whose price is unknown.
-    pub unpriced: i64,
+row! {
+    /// What was spent on something.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct Spent {
+        /// Model calls.
+        pub calls: i64,
+        /// Tokens of all four sorts.
+        pub tokens: i64,
+        /// Known cost in millionths of a US dollar.
+        pub cost_micro_usd: i64,
+        /// Calls whose price is unknown.
+        pub unpriced: i64,
+    }
 }
 
 const SUMS: &str = "count(*) AS calls,
@@ -55,7 +58,7 @@ pub async fn add(conn: &mut Conn, entry: &Entry, now: Moment) -> Result<()> {
     let sql = "INSERT INTO usage (run, team, topic, sender, purpose, model, input_tokens, output_tokens,
                  cache_read_tokens, cache_write_tokens, cost_micro_usd, day, at)
                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
-    sqlx::query(sql)
+    sql::query(sql)
         .bind(entry.run.map(|run| run.0))
         .bind(&entry.team)
         .bind(entry.topic.map(|topic| topic.0))
@@ -77,17 +80,12 @@ pub async fn add(conn: &mut Conn, entry: &Entry, now: Moment) -> Result<()> {
 /// What was spent on a UTC day, by the hive or on one topic.
 pub async fn of_day(conn: &mut Conn, day: i64, topic: Option<TopicId>) -> Result<Spent> {
     let sql = format!("SELECT {SUMS} FROM usage WHERE day = $1 AND ($2 IS NULL OR topic = $2)");
-    Ok(sqlx::query_as(sqlx::AssertSqlSafe(sql)).bind(day).bind(topic.map(|topic| topic.0)).fetch_one(conn).await?)
+    sql::query_as(sql).bind(day).bind(topic.map(|topic| topic.0)).fetch_one(conn).await
 }
 
 /// What was spent since a UTC day, by `topic`, `team`, `sender` or `model`: the largest first.
 pub async fn by(conn: &mut Conn, what: By, since_day: i64, limit: u32) -> Result<Vec<(String, Spent)>> {
-    #[derive(sqlx::FromRow)]
-    struct Row {
-        name: String,
-        #[sqlx(flatten)]
-        spent: Spent,
-    }
+    type Raw = (String, i64, i64, i64, i64);
     let name = match what {
         By::Topic => "coalesce((SELECT name FROM topics WHERE topics.id = usage.topic), '-')",
         By::Team => "team",
@@ -98,8 +96,10 @@ pub async fn by(conn: &mut Conn, what: By, since_day: i64, limit: u32) -> Result
         "SELECT {name} AS name, {SUMS} FROM usage WHERE day >= $1 GROUP BY 1
          ORDER BY cost_micro_usd DESC, tokens DESC, name LIMIT $2"
     );
-    let rows: Vec<Row> = sqlx::query_as(sqlx::AssertSqlSafe(sql)).bind(since_day).bind(limit).fetch_all(conn).await?;
-    Ok(rows.into_iter().map(|row| (row.name, row.spent)).collect())
+    let rows: Vec<Raw> = sql::query_as(sql).bind(since_day).bind(limit).fetch_all(conn).await?;
+    let spent =
+        |(name, calls, tokens, cost_micro_usd, unpriced)| (name, Spent { calls, tokens, cost_micro_usd, unpriced });
+    Ok(rows.into_iter().map(spent).collect())
 }
 
 /// What to add spendings up by.

@@ -102,7 +102,7 @@ impl World {
     /// On virtual time where the test's runtime is paused.
     pub async fn new() -> World {
         let folder = tempfile::tempdir().unwrap();
-        let db = Db::open_in_one_poll(&folder.path().join("openhive.db")).await.unwrap();
+        let db = Db::open(&folder.path().join("openhive.db")).await.unwrap();
         let workspaces = Workspaces::open(&folder.path().join("teams")).unwrap();
         let room = ConversationId::new(Kind::Telegram, -100);
         let sender = SenderId::new(Kind::Telegram, 1);

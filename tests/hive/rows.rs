@@ -2,40 +2,34 @@
 
 use std::path::Path;
 
-use futures::executor::block_on;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteRow};
-use sqlx::{ConnectOptions, Row, SqliteConnection, TypeInfo, ValueRef};
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, OpenFlags, Row};
 
 /// A connection that only reads. It sees what was committed.
-pub struct Rows(SqliteConnection);
+pub struct Rows(Connection);
 
 impl Rows {
     /// Opens the database file of a hive.
     pub fn open(path: &Path) -> Rows {
-        let options = SqliteConnectOptions::new().filename(path).read_only(true);
-        Rows(block_on(options.connect()).expect("the hive has made its database"))
+        let opened = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY);
+        Rows(opened.expect("the hive has made its database"))
     }
 
     /// The rows of a query, each value as text.
     pub fn of(&mut self, sql: &str) -> Result<Vec<Vec<String>>, String> {
-        let found = block_on(sqlx::query(sqlx::AssertSqlSafe(sql.to_owned())).fetch_all(&mut self.0));
-        Ok(found.map_err(|error| error.to_string())?.iter().map(texts).collect())
+        let mut found = self.0.prepare(sql).map_err(|error| error.to_string())?;
+        let columns = found.column_count();
+        let rows = found.query_map((), |row| Ok(texts(row, columns))).map_err(|error| error.to_string())?;
+        rows.collect::<Result<_, _>>().map_err(|error| error.to_string())
     }
 }
 
-fn texts(row: &SqliteRow) -> Vec<String> {
-    (0..row.len())
-        .map(|at| {
-            let value = row.try_get_raw(at).expect("the column is there");
-            if value.is_null() {
-                return "null".to_owned();
-            }
-            let of = value.type_info().into_owned();
-            match of.name() {
-                "INTEGER" => row.get::<i64, _>(at).to_string(),
-                "REAL" => row.get::<f64, _>(at).to_string(),
-                _ => row.get::<String, _>(at),
-            }
-        })
-        .collect()
+fn texts(row: &Row<'_>, columns: usize) -> Vec<String> {
+    let text = |at| match row.get_ref(at).expect("the column is there") {
+        ValueRef::Null => "null".to_owned(),
+        ValueRef::Integer(number) => number.to_string(),
+        ValueRef::Real(number) => number.to_string(),
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+    };
+    (0..columns).map(text).collect()
 }

@@ -194,7 +194,7 @@ impl World {
         let started = runtime.block_on(async {
             let clock = Clock::starting_at(self.resumes_at);
             *self.clock.lock().unwrap_or_else(PoisonError::into_inner) = clock;
-            let db = Db::open_in_one_poll(&self.database()).await?;
+            let db = Db::open(&self.database()).await?;
             if let (Death::AfterCommits(count), true) = (self.death, first) {
                 db.die_after(count);
             }
@@ -381,7 +381,7 @@ impl World {
         furnish::lay_template(&path);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
         let done = runtime.expect("a runtime can be made").block_on(async {
-            let db = Db::open_in_one_poll(&path).await?;
+            let db = Db::open(&path).await?;
             db.tx("beside the hive", work).await
         });
         done.map_err(|error| format!("{error:#}"))

@@ -376,7 +376,7 @@ async fn a_database_that_dies_between_effect_and_result_leaves_the_call_started(
     assert!(tokio::time::timeout(LONG, run).await.is_err(), "the process is gone");
     assert_eq!(wrote.load(Ordering::SeqCst), 0, "no effect without knowing that the row is there");
     drop(executor);
-    let db = Db::open_in_one_poll(&world.folder.path().join("openhive.db")).await.unwrap();
+    let db = Db::open(&world.folder.path().join("openhive.db")).await.unwrap();
     let world = World { db, ..world };
     assert_eq!(world.rows().await[0].state, State::Started);
     let (write, wrote) = counting(writes("write"));

@@ -3,8 +3,7 @@
 use std::path::Path;
 
 use fakes::product::{Ended, Setup};
-use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{ConnectOptions, Connection};
+use rusqlite::Connection;
 
 use super::world::{PATIENCE, World};
 use super::{Named, real};
@@ -117,9 +116,9 @@ async fn newer_database() {
     let sql =
         "UPDATE _sqlx_migrations SET version = 999999 WHERE version = (SELECT max(version) FROM _sqlx_migrations)";
     let path = world.setup.run_dir().join("openhive.db");
-    let mut rows = SqliteConnectOptions::new().filename(&path).connect().await.expect("the hive has made it");
-    sqlx::query(sql).execute(&mut rows).await.expect("the table of versions is there");
-    rows.close().await.expect("closed");
+    let rows = Connection::open(&path).expect("the hive has made it");
+    rows.execute(sql, ()).expect("the table of versions is there");
+    rows.close().expect("closed");
     refuses(&world.setup, |_| {}, &["openhive.db", "written by a newer version", "999999"]).await;
 }
 

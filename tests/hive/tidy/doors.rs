@@ -5,6 +5,7 @@ use super::{Findings, sources};
 
 /// Crates of the outside world, and the packages that may use them.
 const OWNERS: &[(&str, &[&str])] = &[
+    ("rusqlite", &["store"]),
     ("sqlx", &["store"]),
     ("reqwest", &["llm", "net", "channels"]),
     ("serenity", &["channels"]),

@@ -24,6 +24,16 @@ enum Level {
     Power,
 }
 
+impl Level {
+    /// SQLite's word for it (<https://sqlite.org/pragma.html#pragma_synchronous>, in WAL mode).
+    fn synchronous(self) -> &'static str {
+        match self {
+            Level::Process => "NORMAL",
+            Level::Power => "FULL",
+        }
+    }
+}
+
 /// The database of one hive. Clones are the same database.
 #[derive(Clone)]
 pub struct Db {
@@ -340,11 +350,7 @@ impl Group {
 impl Writer {
     fn begin(&mut self, level: Level) -> Result<()> {
         if self.level != level {
-            let pragma = match level {
-                Level::Process => "PRAGMA synchronous = NORMAL",
-                Level::Power => "PRAGMA synchronous = FULL",
-            };
-            self.conn.run(pragma)?;
+            self.conn.set_synchronous(level.synchronous())?;
             self.level = level;
         }
         self.conn.run("BEGIN IMMEDIATE")?;

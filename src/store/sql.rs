@@ -51,6 +51,12 @@ impl Conn {
         Ok(self.0.update_hook(Some(move |_: rusqlite::hooks::Action, _: &str, table: &str, _: i64| note(table)))?)
     }
 
+    /// Sets how much of a commit waits for the disk. Never as a kept statement: SQLite carries this one out while it
+    /// compiles it, and running it again would change nothing.
+    pub(crate) fn set_synchronous(&self, level: &str) -> Result<()> {
+        Ok(self.0.pragma_update(None, "synchronous", level)?)
+    }
+
     /// Runs a statement without values and without rows.
     pub(crate) fn run(&self, text: &str) -> Result<()> {
         self.0.prepare_cached(text)?.raw_execute()?;

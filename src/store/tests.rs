@@ -551,6 +551,20 @@ async fn a_dead_database_keeps_what_was_committed() {
     }
 }
 
+#[tokio::test]
+async fn each_transaction_is_as_sure_as_it_asks_to_be() {
+    let (db, _folder) = database().await;
+    let level = async |conn: &mut Conn| {
+        let level: i64 = sql::query_scalar("PRAGMA synchronous").fetch_one(conn).await?;
+        Ok(level)
+    };
+    let (normal, full) = (1, 2);
+    for _ in 0..3 {
+        assert_eq!(db.tx("survives a power cut", level).await.unwrap(), full);
+        assert_eq!(db.note("survives a crash", level).await.unwrap(), normal);
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn no_time_passes_on_a_paused_clock() {
     let folder = tempfile::tempdir().unwrap();

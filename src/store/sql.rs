@@ -10,6 +10,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use rusqlite::config::DbConfig;
 use rusqlite::types::{FromSql, ToSql, ToSqlOutput, Value};
 use rusqlite::{OpenFlags, Row};
 
@@ -41,6 +42,9 @@ impl Conn {
 
     fn prepared(conn: rusqlite::Connection) -> Result<Conn> {
         conn.busy_timeout(BUSY_TIMEOUT)?;
+        // One plan for a statement, whatever its values are. Otherwise SQLite compiles a statement anew each time that
+        // a value is bound which it compared with the condition of a partial index.
+        conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         conn.pragma_update(None, "cache_size", -CACHE_KIB)?;
         conn.set_prepared_statement_cache_capacity(STATEMENTS);
         Ok(Conn(conn))

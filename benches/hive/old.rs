@@ -6,6 +6,7 @@ use anyhow::{Context, Result, ensure};
 use base::{Clock, Moment, TopicId, clock};
 use channels::{Action, Content, Inbound, Piece};
 use org::topics::Rules;
+use store::runs::Run;
 use store::tasks::{End, Origin};
 use store::{Conn, Db, inbox, journal, outbox, runs, tasks, usage};
 
@@ -55,15 +56,15 @@ async fn one(conn: &mut Conn, number: u64, now: Moment) -> Result<()> {
     let lease = now + clock::ms(openhive::loops::worker::LEASE);
     let claimed = tasks::claim(conn, 1, now, lease).await?;
     let task = claimed.first().context("the task can be claimed")?;
-    let run = runs::enter(conn, task, now).await?.id;
+    let entered = runs::enter(conn, task, now).await?;
+    let run = entered.id;
     inbox::take(conn, id, run).await?;
     let said = words(&event);
     journal::append(conn, run, Some(topic), 1, journal::Role::User, &text_block(&said)?, now).await?;
     let answer = format!("We said this about it: {said}");
     journal::append(conn, run, Some(topic), 1, journal::Role::Assistant, &text_block(&answer)?, now).await?;
     usage::add(conn, &spent(run, topic), now).await?;
-    runs::step(conn, run).await?;
-    runs::finish(conn, run, End::Done, "", now).await?;
+    runs::finish(conn, Run { steps: 1, ..entered }, End::Done, "", now).await?;
     tasks::finish(conn, task.id, End::Done, "", now).await?;
     let piece = Piece { text: answer.clone(), plain: answer, ..Piece::default() };
     let reply = outbox::New {

@@ -40,7 +40,7 @@ async fn give_up(conn: &mut Conn, id: TaskId, render: RenderLimits, now: Moment)
     if let Some(run) = runs::of_task(conn, id).await? {
         calls::interrupt(conn, run.id, now).await?;
         let origin = runs::origin(conn, run.id).await?;
-        if runs::finish(conn, run.id, End::Failed, note, now).await?
+        if runs::finish(conn, run, End::Failed, note, now).await?
             && let Some(conversation) = &origin.conversation
         {
             if let Some(draft) = outbox::draft_of(conn, run.id).await? {

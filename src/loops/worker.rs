@@ -77,10 +77,11 @@ pub async fn run(sessions: Arc<Sessions>, running: Running, tasks: Tasks, turns:
 /// Claims what can run and tells turns to end that are asked to. When to look again at the latest.
 async fn scan(sessions: &Arc<Sessions>, running: &Running, turns: &Tasks) -> Result<Option<clock::Moment>> {
     let now = sessions.clock.now();
-    let (claimable, to_stop, due) = sessions
+    let (found, to_stop) = sessions
         .db
         .read(async |conn| {
-            Ok((rows::any_claimable(conn, now).await?, rows::to_stop(conn).await?, rows::next_due(conn, now).await?))
+            let found = rows::look(conn, now).await?;
+            Ok((found, if found.to_stop { rows::to_stop(conn).await? } else { Vec::new() }))
         })
         .await?;
     for (id, why) in to_stop {
@@ -91,7 +92,7 @@ async fn scan(sessions: &Arc<Sessions>, running: &Running, turns: &Tasks) -> Res
         running.with(|running| running.get(&id).inspect(|halt| halt.now(why)).is_some());
     }
     let room = RUNNING_MAX.saturating_sub(running.with(|running| running.len()));
-    if claimable && room > 0 {
+    if found.claimable && room > 0 {
         let limit = u32::try_from(room).unwrap_or(u32::MAX);
         let claimed = sessions
             .db
@@ -101,7 +102,7 @@ async fn scan(sessions: &Arc<Sessions>, running: &Running, turns: &Tasks) -> Res
             start(sessions, running, turns, task);
         }
     }
-    Ok(due)
+    Ok(found.next_due)
 }
 
 fn start(sessions: &Arc<Sessions>, running: &Running, turns: &Tasks, task: Task) {

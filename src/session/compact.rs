@@ -26,6 +26,7 @@ pub(super) async fn shorten(session: &Sessions, topic: TopicId, run: RunId, hist
     let Some(upto) = cut(history, run) else { return Ok(false) };
     let old: Vec<_> = history.entries.iter().filter(|entry| entry.id <= upto).cloned().collect();
     let old = History {
+        topic: None,
         summary: None,
         calls: history.calls.iter().filter(|call| old.iter().any(|entry| entry.run == call.run)).cloned().collect(),
         entries: old,
@@ -124,6 +125,7 @@ mod tests {
         let entry =
             |id: i64, run: i64| Entry { id, run: RunId(run), step: 1, role: journal::Role::User, content: "[]".into() };
         let history = |runs: &[i64]| History {
+            topic: None,
             summary: None,
             entries: runs.iter().enumerate().map(|(at, run)| entry(at as i64 + 1, *run)).collect(),
             calls: Vec::new(),

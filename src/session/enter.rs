@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use base::{InboxId, RunId, TopicId};
+use base::{InboxId, Moment, RunId, TopicId};
 use channels::{Attachment, Content, Inbound, Place};
 use llm::Block;
 use store::inbox::Row;
-use store::{inbox, journal};
+use store::{Conn, inbox, journal};
 
 use super::Sessions;
 use crate::config::Attachments;
@@ -15,31 +15,37 @@ use crate::config::Attachments;
 /// Most messages that one look into the mailbox takes.
 const MAILBOX_MAX: u32 = 50;
 
-/// Takes what waits in the topic's mailbox into the turn, as its step `step`. What it was, oldest first.
-///
-/// Files that hang on the messages are fetched first: their senders are trusted, or nothing would wait here.
-pub(super) async fn take(session: &Sessions, run: RunId, topic: TopicId, step: i64) -> Result<Vec<Row>> {
-    let waiting = session.db.read(async |conn| inbox::mailbox(conn, topic, MAILBOX_MAX).await).await?;
-    if waiting.is_empty() {
-        return Ok(waiting);
+/// What waits in a topic's mailbox, oldest first.
+pub(super) async fn waiting(conn: &mut Conn, topic: TopicId) -> Result<Vec<Row>> {
+    inbox::mailbox(conn, topic, MAILBOX_MAX).await
+}
+
+/// Messages and what the model reads of them.
+pub(super) struct Mail {
+    /// The messages, oldest first.
+    pub rows: Vec<Row>,
+    /// One block for each, as the journal keeps it.
+    content: String,
+}
+
+impl Mail {
+    /// Fetches the files that hang on the messages: their senders are trusted, or nothing would wait here.
+    pub(super) async fn open(session: &Sessions, rows: Vec<Row>) -> Result<Mail> {
+        let mut content = Vec::new();
+        for row in &rows {
+            let files = fetch(session, row).await;
+            content.push(Block::Text(as_said(&row.event, &files)));
+        }
+        Ok(Mail { content: serde_json::to_string(&content)?, rows })
     }
-    let mut content = Vec::new();
-    for row in &waiting {
-        let files = fetch(session, row).await;
-        content.push(Block::Text(as_said(&row.event, &files)));
+
+    /// Makes the messages part of a turn, as its step `step`.
+    pub(super) async fn take(&self, conn: &mut Conn, run: RunId, topic: TopicId, step: i64, now: Moment) -> Result<()> {
+        for row in &self.rows {
+            inbox::take(conn, row.id, run).await?;
+        }
+        journal::append(conn, run, Some(topic), step, journal::Role::User, &self.content, now).await
     }
-    let content = serde_json::to_string(&content)?;
-    let now = session.clock.now();
-    session
-        .db
-        .tx("take messages into a turn", async |conn| {
-            for row in &waiting {
-                inbox::take(conn, row.id, run).await?;
-            }
-            journal::append(conn, run, Some(topic), step, journal::Role::User, &content, now).await
-        })
-        .await?;
-    Ok(waiting)
 }
 
 /// A message as the model reads it: in rooms with several people, with its author.

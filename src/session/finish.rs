@@ -1,12 +1,13 @@
 //! The reply and the end of the turn, in one transaction.
 
 use anyhow::Result;
-use base::{Moment, RunId, TopicId};
+use base::{Moment, TopicId};
 use channels::render::{self, RenderLimits};
 use channels::{Action, ConversationId, Piece};
 use store::outbox::{self, Loss, New};
+use store::runs::{self, Run};
 use store::tasks::{End, Task};
-use store::{Conn, runs, tasks, topics};
+use store::{Conn, tasks, topics};
 
 /// How a turn ends.
 pub(super) struct Ending {
@@ -34,7 +35,7 @@ pub(super) struct Delivery {
 pub(super) async fn write(
     conn: &mut Conn,
     task: &Task,
-    run: RunId,
+    run: Run,
     ending: &Ending,
     delivery: &Delivery,
     now: Moment,
@@ -44,10 +45,10 @@ pub(super) async fn write(
     }
     tasks::finish(conn, task.id, ending.end, &ending.note, now).await?;
     let Some(conversation) = &task.origin.conversation else { return Ok(()) };
-    let draft = outbox::draft_of(conn, run).await?;
+    let draft = outbox::draft_of(conn, run.id).await?;
     let template = New {
         topic: task.origin.topic,
-        run: Some(run),
+        run: Some(run.id),
         reply_to: ending.reply_to.clone(),
         ..New::message(conversation, Action::Delete { message_id: String::new() })
     };
@@ -102,6 +103,5 @@ fn edit_instead(row: &mut New, draft: base::OutboxId) {
 
 /// The topic's summary for lists and for the classifier: the beginning of the last answer.
 async fn remember(conn: &mut Conn, topic: TopicId, reply: &str, now: Moment) -> Result<()> {
-    topics::summarise(conn, topic, &base::text::headline(reply, 160)).await?;
-    topics::touch(conn, topic, now).await
+    topics::answered(conn, topic, &base::text::headline(reply, 160), now).await
 }

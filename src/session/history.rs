@@ -7,11 +7,14 @@ use base::{RunId, TopicId};
 use llm::{Block, Message, Role};
 use store::calls::Call;
 use store::journal::Entry;
-use store::{Conn, calls, journal, summaries};
+use store::topics::Topic;
+use store::{Conn, calls, journal, summaries, topics};
 
 /// A topic's talk, ready to be shown to a model.
 #[derive(Debug)]
 pub(super) struct History {
+    /// The topic itself.
+    pub topic: Option<Topic>,
     /// What was said before the entries, in fewer words.
     pub summary: Option<String>,
     /// The entries, oldest first, this turn's last.
@@ -21,11 +24,7 @@ pub(super) struct History {
 }
 
 /// Reads the talk of a topic up to now. A turn is shown whole or not at all.
-pub(super) async fn read(conn: &mut Conn, topic: Option<TopicId>, run: RunId, limit: u32) -> Result<History> {
-    let Some(topic) = topic else {
-        let entries = journal::of_run(conn, run).await?;
-        return Ok(History { summary: None, entries, calls: calls::of_run(conn, run).await? });
-    };
+pub(super) async fn read(conn: &mut Conn, topic: TopicId, run: RunId, limit: u32) -> Result<History> {
     let (upto, summary) = summaries::latest(conn, topic).await?.map_or((0, None), |(upto, text)| (upto, Some(text)));
     let mut entries = journal::of_topic(conn, topic, upto, None, limit).await?;
     if entries.len() == limit as usize
@@ -41,7 +40,7 @@ pub(super) async fn read(conn: &mut Conn, topic: Option<TopicId>, run: RunId, li
     } else {
         Vec::new()
     };
-    Ok(History { summary, entries, calls })
+    Ok(History { topic: topics::get(conn, topic).await?, summary, entries, calls })
 }
 
 impl History {
@@ -137,6 +136,7 @@ mod tests {
             result: format!("result of {id}"),
         };
         let history = History {
+            topic: None,
             summary: None,
             entries: vec![
                 entry(1, 1, 1, journal::Role::User, vec![Block::Text("go".into())]),

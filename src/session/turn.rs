@@ -7,11 +7,13 @@ use base::{Moment, RunId, Stop, TopicId};
 use channels::Place;
 use llm::{Block, ModelError, ModelRef, Progress, Request, Response, StopReason, Usage};
 use store::inbox::Row;
+use store::runs::Run;
 use store::tasks::{End, Task};
-use store::{calls, inbox, journal, runs, topics, trust, usage};
+use store::{calls, inbox, journal, runs, trust, usage};
 use tools::{Asked, Call, Grant};
 
 use super::draft::Draft;
+use super::enter::Mail;
 use super::finish::{Delivery, Ending};
 use super::history::{self, History, text_of};
 use super::{Sessions, apology, compact, enter, finish, prompt};
@@ -80,16 +82,24 @@ pub async fn run(session: &Arc<Sessions>, task: &Task, halt: &Halt) -> Result<En
             .await?;
         return Ok(Ended::Finished);
     };
-    let known = session.db.read(async |conn| runs::of_task(conn, task.id).await).await?;
-    if known.is_none() && !session.db.read(async |conn| inbox::waits(conn, topic).await).await? {
+    let (known, waiting) = session
+        .db
+        .read(async |conn| {
+            let known = runs::of_task(conn, task.id).await?;
+            Ok((known, if known.is_none() { enter::waiting(conn, topic).await? } else { Vec::new() }))
+        })
+        .await?;
+    if known.is_none() && waiting.is_empty() {
         session
             .db
             .note("end an empty task", async |conn| store::tasks::finish(conn, task.id, End::Done, "", now).await)
             .await?;
         return Ok(Ended::Nothing);
     }
-    let entered = session.db.note("enter a turn", async |conn| runs::enter(conn, task, now).await).await?;
-    let mut turn = Turn::new(session, task, entered.id, topic, entered.steps);
+    let mut turn = match known {
+        Some(run) => Turn::again(session, task, run, topic).await?,
+        None => Turn::anew(session, task, topic, Mail::open(session, waiting).await?).await?,
+    };
     let ending = turn.proceed(halt).await;
     turn.draft.end().await;
     match ending {
@@ -114,6 +124,8 @@ struct Turn<'a> {
     draft: Draft,
     /// What people said in this turn, oldest first.
     said: Vec<Row>,
+    /// The mailbox was looked into just now.
+    looked: bool,
     finished: bool,
 }
 
@@ -124,14 +136,34 @@ struct Answer {
 }
 
 impl<'a> Turn<'a> {
-    fn new(session: &'a Arc<Sessions>, task: &'a Task, run: RunId, topic: TopicId, steps: i64) -> Self {
-        let draft = Draft::begin(session, &task.origin, run, None);
-        Turn { session, task, run, topic, steps, begun: session.clock.now(), draft, said: Vec::new(), finished: false }
+    /// A turn that begins with what waits in the mailbox.
+    async fn anew(session: &'a Arc<Sessions>, task: &'a Task, topic: TopicId, mail: Mail) -> Result<Turn<'a>> {
+        let now = session.clock.now();
+        let run = session
+            .db
+            .tx("enter a turn", async |conn| {
+                let run = runs::enter(conn, task, now).await?;
+                mail.take(conn, run.id, topic, run.steps + 1, now).await?;
+                Ok(run)
+            })
+            .await?;
+        Ok(Turn { looked: true, ..Turn::of(session, task, run, topic, mail.rows) })
+    }
+
+    /// A turn that a crash or a stop has cut off.
+    async fn again(session: &'a Arc<Sessions>, task: &'a Task, run: Run, topic: TopicId) -> Result<Turn<'a>> {
+        let said = session.db.read(async |conn| inbox::of_run(conn, run.id).await).await?;
+        Ok(Turn::of(session, task, run, topic, said))
+    }
+
+    fn of(session: &'a Arc<Sessions>, task: &'a Task, run: Run, topic: TopicId, said: Vec<Row>) -> Self {
+        let draft = Draft::begin(session, &task.origin, run.id, None);
+        let begun = session.clock.now();
+        Turn { session, task, run: run.id, topic, steps: run.steps, begun, draft, said, looked: false, finished: false }
     }
 
     /// Goes on until the turn has an ending. `None`: it was written already, or the hive stops.
     async fn proceed(&mut self, halt: &Halt) -> Result<Option<Ending>> {
-        self.said = self.session.db.read(async |conn| inbox::of_run(conn, self.run).await).await?;
         let mut history = self.history().await?;
         loop {
             if halt.token.is_cancelled() {
@@ -142,7 +174,8 @@ impl<'a> Turn<'a> {
                 history = self.history().await?;
                 continue;
             }
-            if self.take_more().await? {
+            // A new turn has just looked.
+            if !std::mem::take(&mut self.looked) && self.take_more().await? {
                 history = self.history().await?;
             } else if history
                 .last_answer(self.run)?
@@ -184,18 +217,28 @@ impl<'a> Turn<'a> {
         if !self.said.is_empty() && self.session.limits.during_turn != DuringTurn::Inject {
             return Ok(false);
         }
-        let more = enter::take(self.session, self.run, self.topic, self.steps + 1).await?;
-        let took = !more.is_empty();
-        if !self.said.is_empty() {
-            self.draft.seen(self.session, &more);
+        let more = self.session.db.read(async |conn| enter::waiting(conn, self.topic).await).await?;
+        if more.is_empty() {
+            return Ok(false);
         }
-        self.said.extend(more);
-        Ok(took)
+        let mail = Mail::open(self.session, more).await?;
+        let now = self.session.clock.now();
+        self.session
+            .db
+            .tx("take messages into a turn", async |conn| {
+                mail.take(conn, self.run, self.topic, self.steps + 1, now).await
+            })
+            .await?;
+        if !self.said.is_empty() {
+            self.draft.seen(self.session, &mail.rows);
+        }
+        self.said.extend(mail.rows);
+        Ok(true)
     }
 
     async fn history(&self) -> Result<History> {
         let limit = self.session.limits.history_max;
-        self.session.db.read(async |conn| history::read(conn, Some(self.topic), self.run, limit).await).await
+        self.session.db.read(async |conn| history::read(conn, self.topic, self.run, limit).await).await
     }
 
     async fn run_tools(&self, step: i64, calls: Vec<Asked>, halt: &Halt) -> Result<()> {
@@ -227,11 +270,11 @@ impl<'a> Turn<'a> {
 
     /// Asks the model once; shortens the topic first where it does not fit.
     async fn ask(&self, history: &mut History) -> Result<Step> {
-        let mut request = self.request(history).await?;
+        let mut request = self.request(history)?;
         if compact::is_due(self.session, &request) {
             if compact::shorten(self.session, self.topic, self.run, history).await? {
                 *history = self.history().await?;
-                request = self.request(history).await?;
+                request = self.request(history)?;
             }
             if compact::is_due(self.session, &request) {
                 compact::squeeze(&mut request.messages);
@@ -250,7 +293,7 @@ impl<'a> Turn<'a> {
             let shorter = compact::shorten(self.session, self.topic, self.run, history).await?;
             if shorter {
                 *history = self.history().await?;
-                request = self.request(history).await?;
+                request = self.request(history)?;
             }
             if shorter || compact::squeeze(&mut request.messages) {
                 let again = self.respond(&request, &said).await;
@@ -287,11 +330,10 @@ impl<'a> Turn<'a> {
         (answer, failed)
     }
 
-    async fn request(&self, history: &History) -> Result<Request> {
-        let topic = self.session.db.read(async |conn| topics::get(conn, self.topic).await).await?;
+    fn request(&self, history: &History) -> Result<Request> {
         let event = self.said.last().map(|row| &row.event);
         let office = &self.session.office;
-        let varies = prompt::varying(&office.workspace, event, topic.as_ref(), history.summary.as_deref());
+        let varies = prompt::varying(&office.workspace, event, history.topic.as_ref(), history.summary.as_deref());
         Ok(Request {
             system: office.fixed.system(varies),
             tools: office.fixed.tools.clone(),
@@ -439,9 +481,9 @@ impl<'a> Turn<'a> {
                     for entry in entries {
                         usage::add(conn, entry, now).await?;
                     }
-                    runs::step(conn, self.run).await?;
                 }
-                finish::write(conn, self.task, self.run, &ending, &delivery, now).await
+                let run = Run { id: self.run, steps: self.steps };
+                finish::write(conn, self.task, run, &ending, &delivery, now).await
             })
             .await?;
         self.finished = true;

@@ -49,15 +49,15 @@ pub async fn step(conn: &mut Conn, id: RunId) -> Result<()> {
     Ok(())
 }
 
-/// Ends a run. `false` where it had ended.
-pub async fn finish(conn: &mut Conn, id: RunId, end: End, note: &str, now: Moment) -> Result<bool> {
+/// Ends a run with so many steps in the journal. `false` where it had ended.
+pub async fn finish(conn: &mut Conn, run: Run, end: End, note: &str, now: Moment) -> Result<bool> {
     let state = match end {
         End::Done => "done",
         End::Failed => "failed",
         End::Cancelled => "stopped",
     };
-    let sql = "UPDATE runs SET state = $2, note = $3, finished_at = $4 WHERE id = $1 AND state = 'running'";
-    let done = sql::query(sql).bind(id.0).bind(state).bind(note).bind(now).execute(conn).await?;
+    let sql = "UPDATE runs SET state = $2, note = $3, finished_at = $4, steps = $5 WHERE id = $1 AND state = 'running'";
+    let done = sql::query(sql).bind(run.id.0).bind(state).bind(note).bind(now).bind(run.steps).execute(conn).await?;
     Ok(done.rows_affected() > 0)
 }
 

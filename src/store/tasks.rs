@@ -149,17 +149,26 @@ impl TryFrom<Raw> for Task {
     }
 }
 
-/// Whether there may be something to claim: looks only, so that a scan without work writes nothing.
-pub async fn any_claimable(conn: &mut Conn, now: Moment) -> Result<bool> {
-    let sql = "SELECT EXISTS (SELECT 1 FROM tasks t WHERE state = 'queued' AND due_at <= $1
-                 AND NOT EXISTS (SELECT 1 FROM tasks r WHERE r.lane = t.lane AND r.state = 'running'))";
-    sql::query_scalar(sql).bind(now).fetch_one(conn).await
+row! {
+    /// What a worker finds when it looks, without touching a row.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Found {
+        /// There may be something to claim.
+        pub claimable: bool,
+        /// A running task is asked to end.
+        pub to_stop: bool,
+        /// When the next queued task is due that is not yet.
+        pub next_due: Option<Moment>,
+    }
 }
 
-/// When the next queued task is due that is not yet, for a loop that waits.
-pub async fn next_due(conn: &mut Conn, now: Moment) -> Result<Option<Moment>> {
-    let sql = "SELECT min(due_at) FROM tasks WHERE state = 'queued' AND due_at > $1";
-    sql::query_scalar(sql).bind(now).fetch_one(conn).await
+/// Looks whether there is anything to do: a scan without work writes nothing.
+pub async fn look(conn: &mut Conn, now: Moment) -> Result<Found> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM tasks t WHERE state = 'queued' AND due_at <= $1
+                   AND NOT EXISTS (SELECT 1 FROM tasks r WHERE r.lane = t.lane AND r.state = 'running')) AS claimable,
+                 EXISTS (SELECT 1 FROM tasks WHERE state = 'running' AND stop_asked IS NOT NULL) AS to_stop,
+                 (SELECT min(due_at) FROM tasks WHERE state = 'queued' AND due_at > $1) AS next_due";
+    sql::query_as(sql).bind(now).fetch_one(conn).await
 }
 
 /// Says that its worker lives.

@@ -134,7 +134,7 @@ async fn a_lane_runs_one_task_at_a_time() {
         let claimed = tasks::claim(conn, 10, 5, 60).await?;
         assert_eq!(claimed.iter().map(|task| task.lane.as_str()).collect::<Vec<_>>(), ["main/1", "main/2"]);
         tasks::enqueue_message(conn, &origin(), one, 6).await?;
-        assert!(!tasks::any_claimable(conn, 7).await?);
+        assert!(!tasks::look(conn, 7).await?.claimable);
         assert!(tasks::claim(conn, 10, 7, 60).await?.is_empty(), "its lane is busy");
         assert!(tasks::ask_to_stop(conn, two, tasks::StopAsked::Message).await?);
         assert!(tasks::ask_to_stop(conn, two, tasks::StopAsked::Person).await?);
@@ -145,7 +145,9 @@ async fn a_lane_runs_one_task_at_a_time() {
         assert_eq!(tasks::abandoned(conn, None).await?.len(), 2);
         tasks::put_back(conn, claimed[0].id, 50).await?;
         assert_eq!(tasks::load(conn).await?, (1, 1), "the later task of the lane is merged into it");
-        assert_eq!(tasks::next_due(conn, 7).await?, Some(50));
+        let found = tasks::look(conn, 7).await?;
+        assert_eq!(found, tasks::Found { claimable: false, to_stop: true, next_due: Some(50) });
+        assert!(tasks::look(conn, 50).await?.claimable);
         assert_eq!(tasks::claim(conn, 10, 50, 60).await?[0].attempts, 2);
         assert!(tasks::finish(conn, claimed[0].id, End::Done, "", 51).await?);
         assert!(!tasks::finish(conn, claimed[0].id, End::Failed, "", 52).await?);
@@ -196,8 +198,8 @@ async fn a_turn_is_journaled_and_read_back() {
         summaries::add(conn, topic, 1, "short", 9).await?;
         summaries::add(conn, topic, 2, "shorter", 9).await?;
         assert_eq!(summaries::latest(conn, topic).await?, Some((2, "shorter".into())));
-        assert!(runs::finish(conn, run.id, End::Done, "", 10).await?);
-        assert!(!runs::finish(conn, run.id, End::Failed, "", 10).await?);
+        assert!(runs::finish(conn, run, End::Done, "", 10).await?);
+        assert!(!runs::finish(conn, run, End::Failed, "", 10).await?);
         Ok(())
     })
     .await
@@ -313,7 +315,7 @@ async fn topics_age_and_keep_within_their_cap() {
         assert_eq!(topics::get(conn, ids[0]).await?.unwrap().state, topics::State::Closed);
         topics::touch(conn, ids[0], 200).await?;
         topics::rename(conn, ids[0], "renamed", NamedBy::Person).await?;
-        topics::summarise(conn, ids[0], "words").await?;
+        topics::answered(conn, ids[0], "words", 200).await?;
         let topic = topics::get(conn, ids[0]).await?.unwrap();
         assert_eq!(
             (topic.state, topic.name.as_str(), topic.named_by),
@@ -442,7 +444,7 @@ async fn everything_old_goes_and_nothing_else() {
         let run = runs::enter(conn, &task, 1).await?;
         inbox::take(conn, id, run.id).await?;
         journal::append(conn, run.id, Some(topic), 1, journal::Role::User, "[]", 1).await?;
-        runs::finish(conn, run.id, End::Done, "", 2).await?;
+        runs::finish(conn, run, End::Done, "", 2).await?;
         tasks::finish(conn, task.id, End::Done, "", 2).await?;
         let first =
             outbox::push(conn, &outbox::New { topic: Some(topic), ..outbox::New::message(&room(), hello()) }, 1)

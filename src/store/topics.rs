@@ -198,9 +198,11 @@ pub async fn rename(conn: &mut Conn, id: TopicId, name: &str, named_by: NamedBy)
     Ok(())
 }
 
-/// Sets what was said in it.
-pub async fn summarise(conn: &mut Conn, id: TopicId, summary: &str) -> Result<()> {
-    sql::query("UPDATE topics SET summary = $2 WHERE id = $1").bind(id.0).bind(summary).execute(conn).await?;
+/// It got an answer: what was said in it, and that it is active now.
+pub async fn answered(conn: &mut Conn, id: TopicId, summary: &str, now: Moment) -> Result<()> {
+    let sql = "UPDATE topics SET summary = $2, state = 'active', last_activity_at = max($3, last_activity_at)
+               WHERE id = $1";
+    sql::query(sql).bind(id.0).bind(summary).bind(now).execute(conn).await?;
     Ok(())
 }
 

@@ -16,7 +16,7 @@ async fn the_open_topics_of_this_conversation_are_listed() {
     let room = world.origin.conversation.clone().unwrap();
     let prepare = async |conn: &mut store::Conn| {
         let idle = topics::open(conn, &room, "Deploys", NamedBy::Model, START + 60_000).await?;
-        topics::summarise(conn, idle, "Friday is out.").await?;
+        topics::answered(conn, idle, "Friday is out.", START).await?;
         topics::set_state(conn, idle, State::Idle).await?;
         let closed = topics::open(conn, &room, "Over", NamedBy::Model, START).await?;
         topics::set_state(conn, closed, State::Closed).await?;

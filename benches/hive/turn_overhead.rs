@@ -26,7 +26,7 @@ const SETTLED: Duration = Duration::from_millis(25);
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Commits of a turn that only have to survive a crash of the process: that a task is claimed, and that its turn is
 /// entered. A restart makes both again. All others survive a power cut.
-const PROCESS_LEVEL: usize = 2;
+const PROCESS_LEVEL: usize = 1;
 /// Commits before those two: the message is taken in, and placed.
 const BEFORE: usize = 2;
 

@@ -33,6 +33,7 @@ pub mod telegram;
 pub use address::{BadAddress, ConversationId, Kind, SenderId};
 pub use inbound::{Addressed, Arguments, Attachment, Content, Inbound, Place, ReplyHandle, Sender, Text};
 pub use outbound::{Action, Button, Emphasis, File, FileSource, Outbound, Piece};
+pub use pace::Turn;
 pub use port::{
     Answering, Channel, Closed, Cursor, Deliver, Gone, Hearing, Intake, Menu, MenuCommand, MenuOption, OptionKind,
     Receive, ReceiveError, Reply, Report, Scope, SendError, Sent,

@@ -18,7 +18,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::pace::Pace;
+use crate::pace::{Pace, Turn};
 use crate::{
     Attachment, Closed, ConversationId, Cursor, Deliver, Inbound, Intake, Kind, Outbound, Receive, ReceiveError, Reply,
     Report, Scope, SendError, Sent,
@@ -248,10 +248,11 @@ impl Reply for Memory {
 }
 
 impl Deliver for Memory {
-    fn ready<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, ()> {
+    fn ready<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Turn> {
         async move {
-            if let Some(pace) = &self.pace {
-                pace.ready(conversation).await;
+            match &self.pace {
+                Some(pace) => pace.ready(conversation).await,
+                None => Turn::default(),
             }
         }
         .boxed()

@@ -3,6 +3,7 @@
 mod bucket;
 #[cfg(test)]
 mod tests;
+mod window;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,6 +13,8 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::ConversationId;
 use bucket::Bucket;
+pub use window::Turn;
+use window::Window;
 
 /// At most `burst` at once, and one more each `every`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,8 +31,7 @@ impl Rate {
     ///
     /// "5 in 5 s" is not `burst` 5 and one each second: that lets 9 through in the first 5 s. After a burst, the
     /// rest of the window has room for `limit - burst` more. A small burst gives the highest steady rate, a large
-    /// one the quickest answer in several pieces. For a whole bot take 2: with 1, a timer that fires a little late
-    /// loses that time for good.
+    /// one the quickest answer in several pieces.
     pub const fn within(limit: u32, window: Duration, burst: u32) -> Rate {
         let limit = if limit == 0 { 1 } else { limit };
         let burst = if burst == 0 {
@@ -45,21 +47,31 @@ impl Rate {
     }
 }
 
+/// At most `most` requests in ANY stretch of `within`, wherever it begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit {
+    /// How many. Zero counts as one.
+    pub most: usize,
+    /// The length of the stretch.
+    pub within: Duration,
+}
+
 /// Keeps one bot's requests within its platform's rates.
 ///
-/// Invariants: a request is charged to its conversation and to the bot at the same instant, the one at which
-/// [`Pace::ready`] returns, so neither rate can be exceeded by time spent waiting for the other; requests of one
-/// conversation go in the order in which they asked; conversations whose turn has come go in the order in which it
-/// came; a wait that is dropped leaves no trace; a conversation that is at rest costs no memory for long.
+/// Invariants: a request has its place in its conversation's rate and in the bot's from the same instant on, the one
+/// at which [`Pace::ready`] returns, so neither rate can be exceeded by time spent waiting for the other; in the bot's
+/// it is counted when its [`Turn`] is dropped; requests of one conversation go in the order in which they asked;
+/// conversations whose turn has come go in the order in which it came; a wait that is dropped leaves no trace; a
+/// conversation that is at rest costs no memory for long.
 pub struct Pace {
-    overall: Gate,
+    overall: Gate<Arc<Window>>,
     rate_of: fn(&ConversationId) -> Rate,
     lanes: Mutex<Lanes>,
 }
 
 /// The conversations that were used lately.
 struct Lanes {
-    by_conversation: HashMap<ConversationId, Arc<Gate>>,
+    by_conversation: HashMap<ConversationId, Arc<Gate<Bucket>>>,
     /// At this many the ones at rest are dropped.
     sweep_at: usize,
 }
@@ -69,15 +81,15 @@ const SWEEP_MIN: usize = 64;
 
 impl Pace {
     /// `overall` for everything the bot sends, `rate_of` for each conversation by its id.
-    pub fn new(overall: Rate, rate_of: fn(&ConversationId) -> Rate) -> Self {
+    pub fn new(overall: Limit, rate_of: fn(&ConversationId) -> Rate) -> Self {
         let lanes = Lanes { by_conversation: HashMap::new(), sweep_at: SWEEP_MIN };
-        Pace { overall: Gate::new(overall), rate_of, lanes: Mutex::new(lanes) }
+        Pace { overall: Gate::new(Window::new(overall)), rate_of, lanes: Mutex::new(lanes) }
     }
 
     /// Waits for this conversation's turn, then for the bot's. Conversations do not wait for each other.
     ///
     /// May be dropped at any time: what was not granted was not charged.
-    pub async fn ready(&self, conversation: &ConversationId) {
+    pub async fn ready(&self, conversation: &ConversationId) -> Turn {
         let lane = self.lane(conversation);
         // Both locks are fair and are held by whoever is next, so a thousand waiters cost one wake-up each.
         let own = lane.turn.lock().await;
@@ -86,10 +98,12 @@ impl Pace {
             let all = self.overall.turn.lock().await;
             self.overall.open(&all).await;
             // A freeze may have come while this waited for the bot's turn: then that turn goes to another.
-            if lane.free_at(&own).is_none() {
-                let taken = own.take() && all.take();
-                debug_assert!(taken, "both were free, and both turns are ours");
-                return;
+            if lane.free_at(&own).is_none()
+                && let Some(turn) = all.take()
+            {
+                let taken = own.take();
+                debug_assert!(taken, "it was free, and its turn is ours");
+                return turn;
             }
         }
     }
@@ -113,7 +127,7 @@ impl Pace {
     }
 
     /// The conversation's lane, made if need be. Clones of the `Arc` are only made here, under the lock.
-    fn lane(&self, conversation: &ConversationId) -> Arc<Gate> {
+    fn lane(&self, conversation: &ConversationId) -> Arc<Gate<Bucket>> {
         let mut lanes = self.lanes();
         if let Some(lane) = lanes.by_conversation.get(conversation) {
             return Arc::clone(lane);
@@ -124,7 +138,7 @@ impl Pace {
             // Doubling keeps the cost of sweeping constant per new conversation.
             lanes.sweep_at = SWEEP_MIN.max(lanes.by_conversation.len() * 2);
         }
-        let lane = Arc::new(Gate::new((self.rate_of)(conversation)));
+        let lane = Arc::new(Gate::new(Bucket::new((self.rate_of)(conversation))));
         lanes.by_conversation.insert(conversation.clone(), Arc::clone(&lane));
         lane
     }
@@ -140,39 +154,67 @@ impl std::fmt::Debug for Pace {
     }
 }
 
+/// What counts requests.
+trait Meter {
+    /// When the next request may go; `None` means now. Takes nothing.
+    fn free_at(&self) -> Option<Instant>;
+    /// Nothing was taken lately: a new one would behave the same.
+    fn is_at_rest(&self) -> bool;
+}
+
+impl Meter for Bucket {
+    fn free_at(&self) -> Option<Instant> {
+        self.free_at()
+    }
+
+    fn is_at_rest(&self) -> bool {
+        self.is_full()
+    }
+}
+
+impl Meter for Arc<Window> {
+    fn free_at(&self) -> Option<Instant> {
+        self.as_ref().free_at()
+    }
+
+    fn is_at_rest(&self) -> bool {
+        self.as_ref().is_at_rest()
+    }
+}
+
 /// One rate with its queue and its hold.
-struct Gate {
+struct Gate<M> {
     /// Held by the first in the queue. tokio's lock is fair: first come, first served.
-    turn: tokio::sync::Mutex<Bucket>,
+    turn: tokio::sync::Mutex<M>,
     /// Nothing goes before this. Apart from `turn`, so that a hold need not queue.
     held_until: Mutex<Option<Instant>>,
 }
 
-impl Gate {
-    fn new(rate: Rate) -> Self {
-        Gate { turn: tokio::sync::Mutex::new(Bucket::new(rate)), held_until: Mutex::new(None) }
+impl<M: Meter> Gate<M> {
+    fn new(meter: M) -> Self {
+        Gate { turn: tokio::sync::Mutex::new(meter), held_until: Mutex::new(None) }
     }
 
     /// Waits until a request may go. A hold that comes meanwhile is waited out too.
-    async fn open(&self, bucket: &Bucket) {
-        while let Some(at) = self.free_at(bucket) {
+    async fn open(&self, meter: &M) {
+        while let Some(at) = self.free_at(meter) {
             sleep_until(at).await;
         }
     }
 
     /// When the next request may go; `None` means now.
-    fn free_at(&self, bucket: &Bucket) -> Option<Instant> {
-        self.held().max(bucket.free_at())
+    fn free_at(&self, meter: &M) -> Option<Instant> {
+        self.held().max(meter.free_at())
     }
 
     /// Nobody is in the queue and a request may go now.
     fn is_free(&self) -> bool {
-        self.turn.try_lock().is_ok_and(|bucket| self.free_at(&bucket).is_none())
+        self.turn.try_lock().is_ok_and(|meter| self.free_at(&meter).is_none())
     }
 
     /// A new gate would behave the same.
     fn is_at_rest(&self) -> bool {
-        self.held().is_none() && self.turn.try_lock().is_ok_and(|bucket| bucket.is_full())
+        self.held().is_none() && self.turn.try_lock().is_ok_and(|meter| meter.is_at_rest())
     }
 
     fn hold(&self, wait: Duration) {

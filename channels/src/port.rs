@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Attachment, ConversationId, Inbound, Kind, Outbound, Piece};
+use crate::{Attachment, ConversationId, Inbound, Kind, Outbound, Piece, Turn};
 
 /// A platform in all three directions.
 pub trait Channel: Receive + Reply + Deliver {}
@@ -56,10 +56,11 @@ pub trait Reply: Send + Sync + 'static {
 /// The way out. Drafts and final texts both go this way; each call is one request, paced to the platform's rates.
 pub trait Deliver: Send + Sync + 'static {
     /// Waits until the platform's rate has room for one request in this conversation. Whoever is stopped here has
-    /// tried nothing, which is why this is not part of [`Deliver::deliver`].
-    fn ready<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, ()> {
+    /// tried nothing, which is why this is not part of [`Deliver::deliver`]. What it returns is to be dropped right
+    /// before the request is made.
+    fn ready<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Turn> {
         let _ = conversation;
-        Box::pin(async {})
+        Box::pin(async { Turn::default() })
     }
 
     /// Sends, edits or deletes.

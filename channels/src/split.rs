@@ -98,7 +98,8 @@ impl<'a> Window<'a> {
     /// Whether the text up to `end` fits into one message.
     fn fits(&self, end: usize) -> bool {
         let range = trimmed(self.flow, self.start, end);
-        self.flow.write(self.dialect, range).encode_utf16().count() <= self.units_max
+        self.flow.marks_in(&range).take(self.dialect.marks_max().saturating_add(1)).count() <= self.dialect.marks_max()
+            && self.flow.write(self.dialect, range).encode_utf16().count() <= self.units_max
     }
 
     /// The best place for the cut.

@@ -1,5 +1,6 @@
 //! The port: a model that answers.
 
+use std::fmt;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
@@ -64,4 +65,14 @@ pub enum Next {
     },
     /// Nothing: the error is returned.
     GiveUp,
+}
+
+impl fmt::Display for Next {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Next::Retry { wait } => write!(f, "tried again after {wait:.1?}"),
+            Next::Fallback { to } => write!(f, "{to} is asked instead"),
+            Next::GiveUp => f.write_str("given up"),
+        }
+    }
 }

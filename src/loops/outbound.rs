@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use base::{Clock, Moment, Stop, Tasks, clock};
-use channels::{Action, Channel, ConversationId, Gone, Outbound, Piece, Scope, SendError};
+use channels::{Action, Channel, ConversationId, Gone, Outbound, Piece, Scope, SendError, Turn};
 use org::trust::Policy;
 use store::outbox::{self, Loss, Row};
 use store::{Bell, Db, topics};
@@ -103,17 +103,17 @@ async fn drain(sending: &Sending, conversation: &ConversationId, stop: &Stop) ->
             return Ok(());
         }
         // Waiting for the platform's rate comes before the attempt is written down: killed here, nothing was tried.
-        tokio::select! {
+        let turn = tokio::select! {
             biased;
             () = stop.cancelled() => return Ok(()),
-            () = channel.ready(conversation) => {}
-        }
-        one(sending, channel.as_ref(), row).await?;
+            turn = channel.ready(conversation) => turn,
+        };
+        one(sending, channel.as_ref(), row, turn).await?;
     }
 }
 
 /// Settles what a crash left open, makes one attempt, and writes down what came of it.
-async fn one(sending: &Sending, channel: &dyn Channel, mut row: Row) -> Result<()> {
+async fn one(sending: &Sending, channel: &dyn Channel, mut row: Row, turn: Turn) -> Result<()> {
     if row.target_lost {
         match lost_target(&row.action) {
             Some(instead) => row.action = instead,
@@ -128,6 +128,7 @@ async fn one(sending: &Sending, channel: &dyn Channel, mut row: Row) -> Result<(
     let (id, now) = (row.id, sending.clock.now());
     sending.db.tx("begin to send", async |conn| outbox::begin(conn, id, now).await).await?;
     let out = outbound(sending, &row);
+    drop(turn);
     match channel.deliver(&out).await {
         Ok(sent) => done(sending, &row, &sent.message_id).await,
         Err(error) => failed(sending, channel, &row, error).await,

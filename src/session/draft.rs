@@ -201,7 +201,7 @@ impl Life {
             reply_to: self.new.reply_to.clone(),
             handle: None,
         };
-        self.channel.ready(&self.new.conversation).await;
+        drop(self.channel.ready(&self.new.conversation).await);
         let sent = match self.channel.deliver(&out).await {
             Ok(sent) => sent,
             Err(error) => {

@@ -322,7 +322,7 @@ impl<'a> Turn<'a> {
                 Progress::Text(more) => self.draft.grow(more),
                 Progress::StartOver => self.draft.set(before.clone()),
                 Progress::Failed(attempt) => {
-                    tracing::warn!("{} failed: {} ({:?})", attempt.model, attempt.error, attempt.next);
+                    tracing::warn!("{} failed: {}; {}", attempt.model, attempt.error, attempt.next);
                     failed.push((attempt.model.clone(), attempt.error.usage));
                 }
             })

@@ -184,30 +184,28 @@ pub async fn amend(conn: &mut Conn, conversation: &ConversationId, event_id: &st
 
 /// Hands over what a sender wrote while unknown, in one conversation with its threads or in all. How many there were.
 pub async fn release(conn: &mut Conn, sender: &SenderId, conversation: Option<&ConversationId>) -> Result<u64> {
-    settle_held(conn, sender, conversation, State::Received).await
+    let sql = "UPDATE inbox SET state = 'received' WHERE sender = $1 AND state = 'held'
+               AND ($2 IS NULL OR conversation = $2 OR json_extract(event, '$.place.thread.parent') = $2)";
+    settle_unread(conn, sql, sender, conversation).await
 }
 
-/// Marks what a sender wrote while unknown as never to be read. How many there were.
+/// Marks what a sender wrote and no turn has taken in yet as never to be read. How many there were.
 pub async fn bury(conn: &mut Conn, sender: &SenderId, conversation: Option<&ConversationId>) -> Result<u64> {
-    settle_held(conn, sender, conversation, State::Denied).await
+    let sql =
+        "UPDATE inbox SET state = 'denied', topic = NULL WHERE sender = $1 AND state IN ('held', 'received', 'placed')
+               AND ($2 IS NULL OR conversation = $2 OR json_extract(event, '$.place.thread.parent') = $2)";
+    settle_unread(conn, sql, sender, conversation).await
 }
 
-async fn settle_held(
+/// What holds in a place holds in its threads.
+async fn settle_unread(
     conn: &mut Conn,
+    sql: &'static str,
     sender: &SenderId,
     conversation: Option<&ConversationId>,
-    state: State,
 ) -> Result<u64> {
-    // What holds in a place holds in its threads.
-    let sql = "UPDATE inbox SET state = $3 WHERE sender = $1 AND state = 'held'
-               AND ($2 IS NULL OR conversation = $2 OR json_extract(event, '$.place.thread.parent') = $2)";
-    let done = sql::query(sql)
-        .bind(sender.as_str())
-        .bind(conversation.map(ConversationId::as_str))
-        .bind(state.as_str())
-        .execute(conn)
-        .await?;
-    Ok(done.rows_affected())
+    let place = conversation.map(ConversationId::as_str);
+    Ok(sql::query(sql).bind(sender.as_str()).bind(place).execute(conn).await?.rows_affected())
 }
 
 /// How many messages of a sender are kept unread.

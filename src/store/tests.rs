@@ -98,6 +98,7 @@ async fn what_a_stranger_wrote_is_handed_over_or_buried() {
         assert_eq!(inbox::release(conn, &alice().id, Some(&ConversationId::new(Kind::Telegram, 1))).await?, 0);
         assert_eq!(inbox::release(conn, &alice().id, None).await?, 2);
         assert_eq!(inbox::bury(conn, &SenderId::new(Kind::Telegram, 43), None).await?, 1);
+        assert_eq!(inbox::release(conn, &SenderId::new(Kind::Telegram, 43), None).await?, 0, "buried is buried");
         assert_eq!(inbox::counts(conn).await?, [("denied".to_owned(), 1), ("received".to_owned(), 2)]);
         let parent = ConversationId::new(Kind::Telegram, -100);
         let thread = Place::Thread { parent: parent.clone(), title: "ops".into() };

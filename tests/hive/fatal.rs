@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use channels::memory::Memory;
 use channels::{
-    Attachment, ConversationId, Deliver, Intake, Kind, Outbound, Receive, ReceiveError, Reply, SendError, Sent,
+    Attachment, ConversationId, Deliver, Intake, Kind, Outbound, Receive, ReceiveError, Reply, SendError, Sent, Turn,
 };
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -98,7 +98,7 @@ impl Reply for Fatal {
 }
 
 impl Deliver for Fatal {
-    fn ready<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, ()> {
+    fn ready<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Turn> {
         self.memory.ready(conversation)
     }
     fn deliver<'a>(&'a self, out: &'a Outbound) -> BoxFuture<'a, Result<Sent, SendError>> {

@@ -61,20 +61,23 @@ use self::rest::{Call, Rest};
 use self::words::Us;
 #[cfg(doc)]
 use crate::Report;
-use crate::pace::{Pace, Rate};
+use crate::pace::{Limit, Pace, Rate, Turn};
 use crate::{
     Attachment, ConversationId, Deliver, Hearing, Intake, Kind, Menu, Outbound, Receive, ReceiveError, Reply,
     SendError, Sent,
 };
 
 /// Discord takes 50 requests a second of a bot
-/// (<https://discord.com/developers/docs/topics/rate-limits#global-rate-limit>). The hundredth more is for what the
-/// network adds to the distance of two requests.
-const OVERALL: Rate = Rate::within(50, Duration::from_millis(1_010), 2);
+/// (<https://discord.com/developers/docs/topics/rate-limits#global-rate-limit>). What is more than a second is for what
+/// the network takes from the distance of two requests.
+const OVERALL: Limit = Limit { most: 50, within: Duration::from_millis(1_015) };
 
 /// Discord takes 5 messages in 5 seconds of a channel, as its answers' `X-RateLimit-*` headers say; with a margin for
 /// the network again. Two at once is an answer and its buttons, or the two pieces of a longer one.
 const CONVERSATION: Rate = Rate::within(5, Duration::from_millis(5_250), 2);
+
+/// No rate of its own: the whole bot's is enough.
+const FREE: Rate = Rate { burst: 50, every: Duration::from_millis(20) };
 
 /// The lane of requests that are counted for the whole bot but in no conversation.
 const ASIDE: &str = "aside";
@@ -209,7 +212,7 @@ impl Discord {
 
     /// Performs a request that belongs to no conversation's rate, but to the bot's.
     async fn aside(&self, call: Call<'_>) -> Result<Value, Fault> {
-        self.pace.ready(&self.aside).await;
+        drop(self.pace.ready(&self.aside).await);
         let done = self.rest.call(call).await;
         if let Err(Fault::Limited { retry_after, everything }) = &done {
             self.pace.freeze((!everything).then_some(&self.aside), *retry_after);
@@ -275,7 +278,7 @@ impl Discord {
 }
 
 fn rate_of(conversation: &ConversationId) -> Rate {
-    if conversation.local() == ASIDE { OVERALL } else { CONVERSATION }
+    if conversation.local() == ASIDE { FREE } else { CONVERSATION }
 }
 
 /// The conversation of a path of the API, `…/channels/5/messages`.
@@ -351,7 +354,7 @@ impl Reply for Discord {
 }
 
 impl Deliver for Discord {
-    fn ready<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, ()> {
+    fn ready<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Turn> {
         self.pace.ready(conversation).boxed()
     }
 

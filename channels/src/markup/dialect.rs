@@ -97,6 +97,15 @@ impl Dialect {
         }
     }
 
+    /// The most marks that one message may have: Telegram drops what comes after a hundred entities
+    /// (<https://core.telegram.org/api/entities>).
+    pub fn marks_max(self) -> usize {
+        match self {
+            Dialect::Telegram => 100,
+            Dialect::Discord | Dialect::Plain => usize::MAX,
+        }
+    }
+
     /// What becomes of a link with this URL that is shown as this text.
     pub(super) fn link(self, url: &str, shown: &str) -> Linked {
         let same = shown == url || url.strip_prefix("mailto:") == Some(shown);
@@ -108,7 +117,9 @@ impl Dialect {
         let known = schemes.iter().any(|scheme| has_prefix(url, scheme) && url.len() > scheme.len());
         // Discord shows a link literally if its text is a URL: nobody shall read one address and follow another.
         let unmasked = self == Dialect::Discord && (same || shown.contains("://"));
-        if known && !unmasked {
+        // A link to a person is a mention, and the person hears of it; our text mentions nobody.
+        let mention = has_prefix(url, "tg://user");
+        if known && !unmasked && !mention {
             let url = self.escape_url(url);
             if url.encode_utf16().count() <= URL_UNITS_MAX {
                 return Linked::Marked(url);

@@ -35,6 +35,7 @@ fn each_construct_becomes_what_the_platform_knows() {
             "a (javascript:b) c (d/e.md) <a href=\"tg://g\">f</a>",
             "a (javascript:b) c (d/e.md) f (tg://g)",
         ),
+        ("[Ann](tg://user?id=5)", "Ann (tg://user?id=5)", "Ann (tg://user?id=5)"),
         (
             "[http://good.org](http://bad.org)",
             "<a href=\"http://bad.org\">http://good.org</a>",

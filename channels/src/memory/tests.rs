@@ -9,7 +9,7 @@ use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::{Carried, Memory, Outcome};
-use crate::pace::{Pace, Rate};
+use crate::pace::{Limit, Pace, Rate};
 use crate::{
     Action, Addressed, Attachment, Button, Closed, Content, ConversationId, Cursor, Deliver as _, Emphasis, Gone,
     Inbound, Intake, Kind, Outbound, Piece, Place, Receive as _, ReceiveError, Reply as _, Report, Scope, SendError,
@@ -239,7 +239,7 @@ async fn what_the_platform_would_refuse_is_refused() {
 #[tokio::test(start_paused = true)]
 async fn with_a_pace_it_keeps_it_and_waits_out_what_the_platform_says() {
     let second = Duration::from_secs(1);
-    let pace = Pace::new(Rate::within(30, second, 2), |_| Rate { burst: 1, every: Duration::from_secs(1) });
+    let pace = Pace::new(Limit { most: 30, within: second }, |_| Rate { burst: 1, every: Duration::from_secs(1) });
     let (memory, start) = (Memory::new(Kind::Telegram).with_pace(pace), Instant::now());
     let out = send(Kind::Telegram, "1", "paced");
     let go = async || {

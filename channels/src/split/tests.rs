@@ -69,3 +69,15 @@ fn no_part_is_blank() {
     assert_eq!(parts(Dialect::Discord, &markdown, 20), ["a", "```\nb\n```"]);
     assert_eq!(parts(Dialect::Telegram, " \n\t\n", 20), Vec::<String>::new());
 }
+
+#[test]
+fn a_message_has_no_more_marks_than_telegram_shows() {
+    let markdown = (0..250).map(|n| format!("**w{n}** and")).collect::<Vec<_>>().join(" ");
+    let flow = read(Dialect::Telegram, &markdown);
+    let ranges = split(&flow, Dialect::Telegram, 4_096);
+    let marks: Vec<_> = ranges.iter().map(|range| flow.marks_in(range).count()).collect();
+    assert_eq!(marks.iter().sum::<usize>(), 250, "nothing is lost: {marks:?}");
+    assert!(marks.len() == 3 && marks.iter().all(|count| *count <= 100), "{marks:?}");
+    let flow = read(Dialect::Discord, &markdown);
+    assert_eq!(split(&flow, Dialect::Discord, 4_096).len(), 1, "Discord has no such limit");
+}

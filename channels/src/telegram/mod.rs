@@ -40,7 +40,7 @@ use teloxide::payloads::{SendChatAction, SetMessageReaction};
 use teloxide::types::{ChatAction, MessageId, ReactionType};
 use tokio_util::sync::CancellationToken;
 
-use crate::pace::{Pace, Rate};
+use crate::pace::{Limit, Pace, Rate, Turn};
 use crate::{
     Attachment, ConversationId, Deliver, File, FileSource, Hearing, Intake, Kind, Menu, Outbound, Receive,
     ReceiveError, Reply, SendError, Sent,
@@ -51,7 +51,7 @@ use place::Target;
 
 /// Thirty messages a second to everybody together (Bot FAQ, "Broadcasting to Users"). This and the next two leave a
 /// little room: Telegram counts when requests arrive, and one may be slower on its way than the one before it.
-const OVERALL: Rate = Rate::within(30, Duration::from_millis(1_004), 2);
+const OVERALL: Limit = Limit { most: 30, within: Duration::from_millis(1_015) };
 /// One message a second to one person.
 const PRIVATE: Rate = Rate { burst: 1, every: Duration::from_millis(1_020) };
 /// Twenty messages a minute to one group, four of them at once.
@@ -244,11 +244,12 @@ impl Reply for Telegram {
 }
 
 impl Deliver for Telegram {
-    fn ready<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, ()> {
+    fn ready<'a>(&'a self, conversation: &'a ConversationId) -> BoxFuture<'a, Turn> {
         Box::pin(async move {
             // Topics of one chat share the chat's rate. What is no chat of ours is refused when it is delivered.
-            if let Ok(target) = Target::of(conversation) {
-                self.pace.ready(&target.whole_chat()).await;
+            match Target::of(conversation) {
+                Ok(target) => self.pace.ready(&target.whole_chat()).await,
+                Err(_) => Turn::default(),
             }
         })
     }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use channels::memory::{Carried, Delivery, Memory, Outcome};
-use channels::pace::{Pace, Rate};
+use channels::pace::{Limit, Pace, Rate};
 use channels::{
     Action, Addressed, Arguments, Attachment, Channel, Content, ConversationId, Cursor, FileSource, Inbound, Kind,
     Place, Scope, SendError, Sender, SenderId, Text,
@@ -62,7 +62,7 @@ impl MemoryPeer {
 
 impl Peer for MemoryPeer {
     async fn start() -> Self {
-        let often = Rate { burst: 100, every: Duration::from_millis(1) };
+        let often = Limit { most: 100, within: Duration::from_millis(100) };
         let pace = Pace::new(often, |_| Rate { burst: 100, every: Duration::from_millis(1) });
         MemoryPeer { memory: Arc::new(Memory::new(KIND).with_pace(pace)), acts: AtomicU64::new(0) }
     }

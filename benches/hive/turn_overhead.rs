@@ -24,10 +24,10 @@ const APART: Duration = Duration::from_millis(70);
 const SETTLED: Duration = Duration::from_millis(25);
 /// How long one reply may take.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Commits of a turn that only have to survive a crash of the process: that a task is claimed, and that its turn is
-/// entered. A restart makes both again. All others survive a power cut.
+/// Commits of a turn that only have to survive a crash of the process: that a task is claimed. A restart does it again.
+/// All others survive a power cut.
 const PROCESS_LEVEL: usize = 1;
-/// Commits before those two: the message is taken in, and placed.
+/// Commits before it: the message is taken in, and placed.
 const BEFORE: usize = 2;
 
 /// The parts that one message goes through.

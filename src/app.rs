@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use base::{Clock, Scrub, Stop, Tasks};
+use base::{Clock, Scrub, Secret, Stop, Tasks};
 use channels::render::RenderLimits;
 use channels::{Channel, Intake, Kind};
 use llm::{Model, Models};
@@ -16,10 +16,11 @@ use store::{Bell, Db, settings};
 
 use crate::classifier::Classifier;
 use crate::commands::{Commands, Facts};
-use crate::config::Settings;
+use crate::config::{Settings, Team};
 use crate::loops::worker::Running;
 use crate::loops::{inbound, outbound, recovery, upkeep, worker};
 use crate::session::{Fixed, Ledger, Limits, Office, Sessions};
+use crate::toolkit::Means;
 use crate::voices::Voices;
 
 /// What a hive is made of. The product makes it from its configuration ([`crate::cli::run`]), tests from doubles.
@@ -60,9 +61,23 @@ pub struct House {
     pub run_dir: PathBuf,
     /// Takes secrets out of what is shown.
     pub scrub: Scrub,
+    /// The vault's key, where the environment has it.
+    pub vault_key: Option<Secret>,
     /// How often another process's writes are looked for: `hive trust add` beside a running hive takes effect within
     /// it. Where no other process is, seldom will do.
     pub listen_every: Duration,
+}
+
+impl House {
+    /// What no command of a tool may read: configuration with keys in it.
+    fn hidden(&self) -> Vec<PathBuf> {
+        vec![self.data_dir.clone(), PathBuf::from(".env")]
+    }
+
+    fn means<'a>(&'a self, db: &'a Db, clock: Clock, policy: &'a Arc<Policy>, team: &'a Team) -> Means<'a> {
+        let vault_key = self.vault_key.as_ref();
+        Means { db, clock, run_dir: &self.run_dir, hidden: self.hidden(), policy, scrub: &self.scrub, team, vault_key }
+    }
 }
 
 /// A hive that runs.
@@ -101,20 +116,14 @@ impl Hive {
         let policy = Arc::new(policy);
         let rules = Rules { active_max: u32::try_from(settings.topics.active_max)? };
         let teams = house.run_dir.join("teams");
-        let executor = crate::toolkit::executor(&db, clock, &teams, &policy, &house.scrub)?;
+        let (executor, library) = crate::toolkit::executor(&house.means(&db, clock, &policy, &settings.team)).await?;
+        let grant = crate::toolkit::main_grant(&db, clock, &settings.team).await?;
         let workspaces = executor.workspaces.clone();
-        let fixed = Fixed::read(&house.data_dir, crate::toolkit::definitions(&executor.catalogue))?;
+        let fixed = Fixed::read(&house.data_dir, crate::toolkit::definitions(&executor.catalogue, &grant))?;
         let workspace = std::path::absolute(teams.join(base::ids::MAIN))?;
         let ledger = Ledger { rules: settings.budgets.clone(), models: minds.all.clone() };
-        let hive = Hive {
-            receiving: Tasks::new(),
-            placing: Tasks::new(),
-            working: Tasks::new(),
-            turns: Tasks::new(),
-            sending: Tasks::new(),
-            door: Arc::new(inbound::Door { db: db.clone(), clock, policy: policy.clone(), closed: Stop::new() }),
-            rest: Rest { running: Running::default(), stop_grace: settings.stop_grace, deaf: Stop::new() },
-        };
+        let door = inbound::Door { db: db.clone(), clock, policy: policy.clone(), closed: Stop::new() };
+        let hive = Hive::silent(door, settings.stop_grace);
         let sending = outbound::Sending {
             db: db.clone(),
             clock,
@@ -123,21 +132,23 @@ impl Hive {
             policy: policy.clone(),
         };
         hive.sending.spawn("outbound", outbound::run(Arc::new(sending), hive.sending.clone()));
-        let office = Office { fixed, ledger: ledger.clone(), policy: policy.clone(), scrub: house.scrub, workspace };
-        let facts = Facts { policy, rules, started_at: now, model: minds.main.reference().to_string(), render };
+        let office = Office {
+            fixed,
+            ledger: ledger.clone(),
+            policy: policy.clone(),
+            scrub: house.scrub,
+            workspace,
+            grant: grant.clone(),
+            library: library.clone(),
+        };
+        let model = minds.main.reference().to_string();
+        let tools = executor.catalogue.clone();
+        let facts = Facts { policy, rules, started_at: now, model, render, tools, grant };
         let several = settings.topics.several_topics;
         let classifier = Classifier { db: db.clone(), clock, model: minds.classifier, ledger, several };
         let limits = limits(&settings, minds.output_tokens_max, minds.main.as_ref(), render)?;
-        let sessions = Sessions {
-            db: db.clone(),
-            clock,
-            model: minds.main,
-            tools: executor,
-            voices: voices.clone(),
-            office,
-            limits,
-        };
-        hive.start_work(sessions);
+        let (model, tools) = (minds.main, executor);
+        hive.start_work(Sessions { db: db.clone(), clock, model, tools, voices: voices.clone(), office, limits });
         hive.start_upkeep(upkeep::Upkeep {
             db: db.clone(),
             clock,
@@ -145,6 +156,7 @@ impl Hive {
             settings: settings.clone(),
             render,
             workspaces,
+            library,
             listen_every: house.listen_every,
         });
         let placing = inbound::Placing {
@@ -158,6 +170,19 @@ impl Hive {
         hive.placing.spawn("inbound", inbound::run(Arc::new(placing), hive.placing.clone()));
         hive.start_receiving(&voices);
         Ok(hive)
+    }
+
+    /// A hive that does nothing yet.
+    fn silent(door: inbound::Door, stop_grace: Duration) -> Hive {
+        Hive {
+            receiving: Tasks::new(),
+            placing: Tasks::new(),
+            working: Tasks::new(),
+            turns: Tasks::new(),
+            sending: Tasks::new(),
+            door: Arc::new(door),
+            rest: Rest { running: Running::default(), stop_grace, deaf: Stop::new() },
+        }
     }
 
     fn start_work(&self, sessions: Sessions) {

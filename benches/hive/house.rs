@@ -58,7 +58,13 @@ pub async fn hive(folder: &Path, line: Arc<Line>) -> Result<Hive> {
         minds,
         settings: config.settings,
         policy: config.trust,
-        house: House { data_dir, run_dir, scrub: Scrub::new(), listen_every: std::time::Duration::from_secs(1) },
+        house: House {
+            data_dir,
+            run_dir,
+            scrub: Scrub::new(),
+            vault_key: None,
+            listen_every: std::time::Duration::from_secs(1),
+        },
     };
     Hive::start(parts).await
 }

@@ -12,6 +12,6 @@ pub mod text;
 
 pub use clock::{Clock, Moment};
 pub use ids::{InboxId, OutboxId, RunId, TaskId, TeamName, TopicId};
-pub use secret::{Scrub, Secret};
+pub use secret::{Scrub, ScrubStream, Secret};
 pub use tasks::Tasks;
 pub use tokio_util::sync::CancellationToken as Stop;

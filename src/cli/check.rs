@@ -1,4 +1,4 @@
-//! `hive check trust`: the trust decision for outsiders, one JSON object a line. The format is in `docs/doors.md`.
+//! `hive check`: the hive's rules for outsiders, one JSON object a line. The format is in `docs/doors.md`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, Write};
@@ -35,6 +35,25 @@ pub fn trust(input: impl BufRead, mut output: impl Write) -> Result<()> {
             }),
             Err(error) => json!({ "id": id, "error": error }),
         };
+        jsonl::write(&mut output, &answer)
+    })?;
+    Ok(output.flush()?)
+}
+
+/// Puts each line to a rule that answers for itself, and writes one answer a line, in order. A case without an id gets the
+/// number of its line.
+///
+/// # Errors
+/// Only where `input` cannot be read or `output` not written.
+pub fn each(verdict: impl Fn(&Value) -> Value, input: impl BufRead, mut output: impl Write) -> Result<()> {
+    jsonl::each_line(input, |number, line| {
+        let mut answer = match jsonl::object(line) {
+            Ok(object) => verdict(&Value::Object(object)),
+            Err(error) => json!({ "decision": "error", "rule": "input", "detail": error }),
+        };
+        if answer["id"].is_null() {
+            answer["id"] = number.into();
+        }
         jsonl::write(&mut output, &answer)
     })?;
     Ok(output.flush()?)

@@ -89,6 +89,12 @@ async fn database(config: &Config, found: &mut Findings) -> Result<()> {
     } else {
         found.bad(&format!("database: {verdict}; restore a backup"))?;
     }
+    let audited = db.read(async |conn| store::audit::verify(conn).await).await?;
+    let sentence = super::audit::in_a_sentence(&audited);
+    match audited {
+        store::audit::Verified::Whole { .. } => found.good(&sentence)?,
+        store::audit::Verified::Broken { .. } => found.bad(&sentence)?,
+    }
     let (came, went, load, losses) = db
         .read(async |conn| {
             Ok((

@@ -251,5 +251,22 @@ fn rounded(figure: f64) -> f64 {
     (figure * 10_000.0).round() / 10_000.0
 }
 
+/// Scores memory on a collection, in a database that is thrown away, and prints JSON.
+///
+/// # Errors
+/// If the collection cannot be read, or holds no question that has an answer.
+pub fn memory(folder: &std::path::Path) -> Result<std::process::ExitCode> {
+    let collection = org::memory::eval::read(folder)?;
+    let scratch = std::env::temp_dir().join(format!("hive-eval-{}", std::process::id()));
+    std::fs::create_dir_all(&scratch)?;
+    let report = super::block_on(async {
+        let db = store::Db::open(&scratch.join("memory.db")).await?;
+        org::memory::eval::run(&collection, &db, &org::memory::Library::embedded()).await
+    });
+    std::fs::remove_dir_all(&scratch)?;
+    super::print(&serde_json::to_string_pretty(&report?)?)?;
+    Ok(std::process::ExitCode::SUCCESS)
+}
+
 #[cfg(test)]
 mod tests;

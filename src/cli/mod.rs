@@ -2,11 +2,14 @@
 //!
 //! Nothing here knows more than the chat commands do: both call the same functions of `org` and `store`.
 
+mod audit;
 mod backup;
 mod chat;
 mod check;
 mod doctor;
 mod eval;
+mod explain;
+mod fetch;
 mod jsonl;
 mod logging;
 mod pair;
@@ -79,6 +82,31 @@ enum Command {
         #[arg(long)]
         markdown: bool,
     },
+    /// May an agent use a tool, and which rule says so.
+    Explain {
+        /// The team.
+        team: String,
+        /// The tool.
+        tool: String,
+        /// Which of its agents: main, sub or scout.
+        #[arg(long, default_value = "main", value_parser = explain::agent)]
+        agent: ::tools::AgentKind,
+        /// In a turn that this sender caused, for example `discord:123`.
+        #[arg(long)]
+        sender: Option<String>,
+    },
+    /// What tools were called, by whom, and what came of it: the newest first.
+    Audit {
+        /// Check that no row was changed or removed.
+        #[command(subcommand)]
+        command: Option<audit::Audit>,
+        /// One JSON object a line.
+        #[arg(long)]
+        json: bool,
+        /// How many calls.
+        #[arg(long, default_value_t = 50)]
+        last: u32,
+    },
     /// Look for what is wrong: configuration, database, tokens, reachability.
     Doctor {
         /// Ask nobody on the network.
@@ -99,6 +127,14 @@ enum Command {
         #[arg(long, required = true)]
         jsonl: bool,
     },
+    /// Ask a page as the tool `web_fetch` does, without an allow-list.
+    Fetch {
+        /// The page.
+        url: String,
+        /// Show every address that was checked and connected to.
+        #[arg(long)]
+        trace: bool,
+    },
     /// Put a question to one of the hive's rules, one JSON object a line.
     #[command(subcommand)]
     Check(Check),
@@ -110,11 +146,23 @@ enum Command {
 #[derive(Subcommand)]
 enum Check {
     /// May this sender speak here? Policy, rows and a sender in; decision and reason out.
-    Trust {
-        /// One JSON object a line, in and out. The only form there is.
-        #[arg(long, required = true)]
-        jsonl: bool,
-    },
+    Trust(Lines),
+    /// May this URL be asked? A URL and what its host means in; decision and rule out.
+    Url(Lines),
+    /// May this path be used? A path and an operation in; decision and rule out.
+    Path(Lines),
+    /// May this command be run? A command in; decision and rule out.
+    Shell(Lines),
+    /// Is there a secret in this text? A text in; what was found out.
+    Secret(Lines),
+}
+
+/// Put a case to a rule.
+#[derive(clap::Args)]
+struct Lines {
+    /// One JSON object a line, in and out. The only form there is.
+    #[arg(long, required = true)]
+    jsonl: bool,
 }
 
 #[derive(Subcommand)]
@@ -127,6 +175,11 @@ enum Eval {
         /// One JSON object a line, in and out: the default.
         #[arg(long)]
         jsonl: bool,
+    },
+    /// How well does memory find what belongs to a question? A folder with documents, queries and judgements in.
+    Memory {
+        /// The folder.
+        folder: PathBuf,
     },
 }
 
@@ -160,10 +213,23 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Status { json } => state::status(&configuration()?, json),
         Command::Usage { json } => state::usage(&configuration()?, json),
         Command::Tools { json, markdown } => tools::run(json, markdown),
+        Command::Explain { team, tool, agent, sender } => {
+            explain::run(&configuration()?, &explain::Question { team, tool, agent, sender })
+        }
+        Command::Audit { command: Some(audit::Audit::Verify), .. } => audit::verify(&configuration()?),
+        Command::Audit { command: None, json, last } => audit::list(&configuration()?, json, last),
         Command::Doctor { offline } => doctor::run(&Environment::from_process(dotenv().as_path()), offline),
         Command::Backup { to } => backup::run(&configuration()?, &to),
         Command::Render { platform, .. } => lines(|input, output| render::run(platform, input, output)),
-        Command::Check(Check::Trust { .. }) => lines(check::trust),
+        Command::Check(Check::Trust(_)) => lines(check::trust),
+        Command::Check(Check::Url(_)) => lines(|input, output| check::each(net::verdict, input, output)),
+        Command::Check(Check::Path(_)) => lines(|input, output| check::each(::tools::files::verdict, input, output)),
+        Command::Check(Check::Shell(_)) => lines(|input, output| check::each(::tools::shell::verdict, input, output)),
+        Command::Check(Check::Secret(_)) => {
+            lines(|input, output| check::each(org::vault::shapes::verdict, input, output))
+        }
+        Command::Eval(Eval::Memory { folder }) => eval::memory(&folder),
+        Command::Fetch { url, trace } => fetch::run(&url, trace),
         Command::Eval(Eval::Threads { irc, .. }) => lines(|input, output| {
             eval::threads(input, if irc { eval::Format::Irc } else { eval::Format::Jsonl }, output)
         }),

@@ -80,7 +80,7 @@ async fn serve(config: Config, terminal: Terminal, scrub: Scrub) -> Result<ExitC
     if config.trust == org::trust::Policy::default() && !here {
         tracing::info!("nobody is trusted by configuration: `hive pair` makes the first admin");
     }
-    let (data_dir, run_dir) = (config.data_dir.clone(), config.run_dir.clone());
+    let (data_dir, run_dir, vault_key) = (config.data_dir.clone(), config.run_dir.clone(), config.vault_key.clone());
     let parts = Parts {
         db,
         clock: Clock::Wall,
@@ -88,7 +88,7 @@ async fn serve(config: Config, terminal: Terminal, scrub: Scrub) -> Result<ExitC
         minds,
         settings: config.settings,
         policy: config.trust,
-        house: House { data_dir, run_dir, scrub, listen_every: LISTEN },
+        house: House { data_dir, run_dir, scrub, vault_key, listen_every: LISTEN },
     };
     let hive = Hive::start(parts).await?;
     let deaf = tokio::select! {

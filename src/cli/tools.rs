@@ -9,6 +9,7 @@ use org::trust::Policy;
 use store::Db;
 
 use super::{block_on, print};
+use crate::toolkit::Means;
 
 pub(super) fn run(json: bool, markdown: bool) -> Result<ExitCode> {
     // The records do not depend on any database: the tools are built on one that is thrown away.
@@ -16,8 +17,18 @@ pub(super) fn run(json: bool, markdown: bool) -> Result<ExitCode> {
     std::fs::create_dir_all(&folder).with_context(|| format!("make {}", folder.display()))?;
     let catalogue = block_on(async {
         let db = Db::open(&folder.join("openhive.db")).await?;
-        let policy = Arc::new(Policy::default());
-        Ok(crate::toolkit::executor(&db, Clock::Wall, &folder.join("teams"), &policy, &Scrub::new())?.catalogue)
+        let (policy, team) = (Arc::new(Policy::default()), crate::config::Team::default());
+        let means = Means {
+            db: &db,
+            clock: Clock::Wall,
+            run_dir: &folder,
+            hidden: Vec::new(),
+            policy: &policy,
+            scrub: &Scrub::new(),
+            team: &team,
+            vault_key: None,
+        };
+        Ok(crate::toolkit::executor(&means).await?.0.catalogue)
     });
     std::fs::remove_dir_all(&folder).with_context(|| format!("remove {}", folder.display()))?;
     let catalogue = catalogue?;

@@ -1,8 +1,9 @@
-//! Clicks: an admin decides about a stranger. Whoever clicks is judged, not whoever was asked.
+//! Clicks: an admin decides about a stranger, somebody answers a question. Whoever clicks is judged, not whoever was asked.
 
 use anyhow::Result;
 use base::Moment;
 use channels::{Content, Inbound};
+use org::questions;
 use org::trust::Verdict;
 use org::trust::change::{self, Actor, Change, Role, Via};
 use store::{Conn, strangers};
@@ -18,6 +19,9 @@ pub(super) async fn click(
     now: Moment,
 ) -> Result<Option<String>> {
     let Content::Click { data, .. } = &event.content else { return Ok(None) };
+    if let Some(button) = questions::of_button(data) {
+        return questions::press(conn, button, &event.sender.id, verdict, now).await;
+    }
     let Some((word, id)) = data.split_once(':').and_then(|(word, id)| Some((word, id.parse::<i64>().ok()?))) else {
         return Ok(Some("This button means nothing to me any more.".to_owned()));
     };

@@ -23,6 +23,7 @@ mod trust;
 mod usage;
 mod values;
 mod whoami;
+mod why;
 
 use std::sync::Arc;
 
@@ -92,6 +93,7 @@ pub const COMMANDS: &[&Command] = &[
     &stop::STOP,
     &status::STATUS,
     &usage::USAGE,
+    &why::WHY,
     &trust::ADD,
     &trust::DENY,
     &trust::REVOKE,
@@ -111,6 +113,10 @@ pub struct Facts {
     pub model: String,
     /// How answers are cut.
     pub render: RenderLimits,
+    /// The tools.
+    pub tools: Arc<tools::Catalogue>,
+    /// What the main agent may use in a turn that no admin caused.
+    pub grant: tools::Grant,
 }
 
 /// A command that somebody gave.

@@ -26,6 +26,7 @@ mod platforms;
 mod profiles;
 mod reader;
 mod settings;
+mod team;
 mod token;
 mod trust;
 mod variables;
@@ -50,6 +51,7 @@ pub use platforms::{CatchUp, Discord, Telegram};
 pub use settings::{
     Ambiguous, Attachments, Budgets, DuringTurn, LogFormat, Logs, Outbox, Replies, Retention, Session, Settings, Topics,
 };
+pub use team::{Bucket, Team};
 pub use variables::{VARIABLES, Variable, env_example};
 
 use fault::Log;
@@ -80,13 +82,16 @@ pub struct Config {
     pub trust: Policy,
     /// The models that there are.
     pub models: Models,
+    /// The key of the vault; without one it is in a file of the run directory.
+    pub vault_key: Option<Secret>,
 }
 
 impl Config {
     /// Every secret in it, so that logs and texts can be scrubbed of them.
     pub fn secrets(&self) -> impl Iterator<Item = &Secret> {
         let tokens = self.discord.token.iter().chain(&self.telegram.token);
-        tokens.chain(self.models.profiles.iter().filter_map(|profile| profile.key.as_ref()))
+        let keys = self.models.profiles.iter().filter_map(|profile| profile.key.as_ref());
+        tokens.chain(keys).chain(&self.vault_key)
     }
 }
 
@@ -116,13 +121,29 @@ pub fn load(environment: &Environment) -> Result<Config, ConfigErrors> {
         read_channels(Reader::of_file(&log, CHANNELS, channels.as_ref()), environment, &log);
     let providers = profiles::read(Reader::of_file(&log, PROVIDERS, providers.as_ref()), environment, &log);
     let models = providers.models;
+    let vault_key = environment.read("HIVE_VAULT_KEY", &vault_key(), &log);
     refuse_unpriced(&settings, &models, &log);
     refuse_unreadable_rules(&data_dir.join("rules"), &log);
     environment.refuse_unknown(&providers.variables, &log);
     match log.faults() {
-        faults if faults.is_empty() => Ok(Config { data_dir, run_dir, settings, discord, telegram, trust, models }),
+        faults if faults.is_empty() => {
+            Ok(Config { data_dir, run_dir, settings, discord, telegram, trust, models, vault_key })
+        }
         faults => Err(ConfigErrors { data_dir, faults }),
     }
+}
+
+/// The key of the vault, as its own reader takes it.
+fn vault_key() -> Form<Secret> {
+    let read = |text: &str| {
+        let key = Secret::new(text);
+        org::vault::Key::read(&key, org::vault::VARIABLE).is_ok().then_some(key)
+    };
+    let why = |text: &str| match org::vault::Key::read(&Secret::new(text), org::vault::VARIABLE) {
+        Err(error) => error.to_string(),
+        Ok(_) => String::new(),
+    };
+    Form::new("a key", read).hidden(why)
 }
 
 /// Every key that the files may have, with its default as it would be written; empty where there is none.

@@ -8,6 +8,7 @@ use super::environment::Environment;
 use super::fault::{Log, quoted_list};
 use super::form::{Form, duration, flag, media_type, one_of, size, usd, whole};
 use super::reader::Reader;
+use super::team::{self, Team};
 
 /// What `config.yaml` means.
 #[derive(Clone, Debug)]
@@ -28,6 +29,8 @@ pub struct Settings {
     pub attachments: Attachments,
     /// How long rows are kept.
     pub retention: Retention,
+    /// What the main team's agent may do.
+    pub team: Team,
     /// How long turns may still run after the hive was told to stop. Default 20 s.
     pub stop_grace: Duration,
 }
@@ -185,6 +188,7 @@ pub(super) fn read(mut file: Reader<'_>, environment: &Environment, log: &Log) -
         outbox: outbox(file.section("outbox")),
         attachments: attachments(file.section("attachments")),
         retention: retention(file.section("retention")),
+        team: team::read(file.section("team")),
         stop_grace: file.get("stop_grace", "20s", &duration("0s", "1h")),
     };
     file.finish();

@@ -65,6 +65,12 @@ pub const VARIABLES: &[Variable] = &[
         about: "The directory of what the hive writes: its database and the workspaces of its teams.",
     },
     Variable {
+        name: "HIVE_VAULT_KEY",
+        default: "",
+        example: "64 hexadecimal digits, as `openssl rand -hex 32` prints them",
+        about: "The key that encrypts the vault. Without it the hive makes a key file in the run directory.",
+    },
+    Variable {
         name: "HIVE_LOG",
         default: "",
         example: "info",

@@ -32,8 +32,9 @@ use std::time::Duration;
 use base::{Clock, Scrub};
 use channels::render::RenderLimits;
 use llm::Model;
+use org::memory::Library;
 use store::Db;
-use tools::Executor;
+use tools::{Executor, Grant};
 
 use crate::config::{Attachments, DuringTurn};
 use crate::voices::Voices;
@@ -74,6 +75,10 @@ pub struct Office {
     pub scrub: Scrub,
     /// The main team's folder.
     pub workspace: PathBuf,
+    /// What the main agent may use in a turn that no admin caused.
+    pub grant: Grant,
+    /// What memory is searched with.
+    pub library: Library,
 }
 
 /// What a turn may take.

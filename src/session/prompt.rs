@@ -6,6 +6,7 @@
 //! | rules of this hive's owner | fixed | `rules/*.md` of the data directory, read once at start |
 //! | how to use tools, rules for HTTP | fixed | `prompts/parts/tools.md` |
 //! | workspace, place, topic | varies | the turn |
+//! | what the team remembers | varies | its memory, as far as it matters to the turn |
 //! | what was said before, in fewer words | varies | the topic's summary |
 //!
 //! The talk itself follows as real chat turns. Secrets are never part of a prompt.
@@ -73,6 +74,7 @@ pub(super) fn varying(
     event: Option<&Inbound>,
     topic: Option<&Topic>,
     summary: Option<&str>,
+    memory: &str,
 ) -> String {
     let mut parts = vec![format!("## Workspace\nYour files are in `{}`.", workspace.display())];
     if let Some(event) = event {
@@ -85,6 +87,9 @@ pub(super) fn varying(
     }
     if let Some(topic) = topic {
         parts.push(format!("## Current Topic\n{} (topic {})", topic.name, topic.id));
+    }
+    if !memory.is_empty() {
+        parts.push(memory.to_owned());
     }
     if let Some(summary) = summary {
         parts.push(format!("## What was said before, in fewer words\n{summary}"));

@@ -4,12 +4,13 @@ use std::sync::{Arc, OnceLock};
 
 use anyhow::{Context, Result};
 use base::{Moment, RunId, Stop, TopicId};
-use channels::Place;
+use channels::{Content, Place};
 use llm::{Block, ModelError, ModelRef, Progress, Request, Response, StopReason, Usage};
+use org::memory;
 use store::inbox::Row;
 use store::runs::Run;
 use store::tasks::{End, Task};
-use store::{calls, inbox, journal, runs, trust, usage};
+use store::{Conn, calls, inbox, journal, questions, runs, trust, usage};
 use tools::{Asked, Call, Grant};
 
 use super::draft::Draft;
@@ -18,6 +19,9 @@ use super::finish::{Delivery, Ending};
 use super::history::{self, History, text_of};
 use super::{Sessions, apology, compact, enter, finish, prompt};
 use crate::config::DuringTurn;
+
+/// How much of a request may be what the team remembers, in tokens.
+const MEMORY_TOKENS: u64 = 1_500;
 
 /// How a turn came to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -241,10 +245,23 @@ impl<'a> Turn<'a> {
         self.session.db.read(async |conn| history::read(conn, self.topic, self.run, limit).await).await
     }
 
+    /// What the team remembers that matters to what people said in this turn.
+    async fn memory(&self) -> Result<String> {
+        let words = |row: &Row| match &row.event.content {
+            Content::Text(said) => Some(said.text.clone()),
+            _ => None,
+        };
+        let said: Vec<String> = self.said.iter().filter_map(words).collect();
+        let (library, team, now) = (&self.session.office.library, &self.task.team, self.session.clock.now());
+        let question = memory::question(library, &said.join("\n")).await;
+        let read = async |conn: &mut Conn| memory::inject(conn, library, team, &question, MEMORY_TOKENS, now).await;
+        self.session.db.read(read).await
+    }
+
     async fn run_tools(&self, step: i64, calls: Vec<Asked>, halt: &Halt) -> Result<()> {
         let call = Call {
             team: self.task.team.clone(),
-            grant: Arc::new(Grant::main(self.by_admins().await?)),
+            grant: Arc::new(Grant { admin: self.by_admins().await?, ..self.session.office.grant.clone() }),
             origin: self.task.origin.clone(),
             run: self.run,
             step,
@@ -270,11 +287,12 @@ impl<'a> Turn<'a> {
 
     /// Asks the model once; shortens the topic first where it does not fit.
     async fn ask(&self, history: &mut History) -> Result<Step> {
-        let mut request = self.request(history)?;
+        let memory = self.memory().await?;
+        let mut request = self.request(history, &memory)?;
         if compact::is_due(self.session, &request) {
             if compact::shorten(self.session, self.topic, self.run, history).await? {
                 *history = self.history().await?;
-                request = self.request(history)?;
+                request = self.request(history, &memory)?;
             }
             if compact::is_due(self.session, &request) {
                 compact::squeeze(&mut request.messages);
@@ -293,7 +311,7 @@ impl<'a> Turn<'a> {
             let shorter = compact::shorten(self.session, self.topic, self.run, history).await?;
             if shorter {
                 *history = self.history().await?;
-                request = self.request(history)?;
+                request = self.request(history, &memory)?;
             }
             if shorter || compact::squeeze(&mut request.messages) {
                 let again = self.respond(&request, &said).await;
@@ -330,10 +348,11 @@ impl<'a> Turn<'a> {
         (answer, failed)
     }
 
-    fn request(&self, history: &History) -> Result<Request> {
+    fn request(&self, history: &History, memory: &str) -> Result<Request> {
         let event = self.said.last().map(|row| &row.event);
         let office = &self.session.office;
-        let varies = prompt::varying(&office.workspace, event, history.topic.as_ref(), history.summary.as_deref());
+        let varies =
+            prompt::varying(&office.workspace, event, history.topic.as_ref(), history.summary.as_deref(), memory);
         Ok(Request {
             system: office.fixed.system(varies),
             tools: office.fixed.tools.clone(),
@@ -433,7 +452,15 @@ impl<'a> Turn<'a> {
             return Ok(None);
         }
         let now = self.session.clock.now();
-        self.session.db.tx("interrupt tools", async |conn| calls::interrupt(conn, self.run, now).await).await?;
+        self.session
+            .db
+            .tx("interrupt tools", async |conn| {
+                for question in questions::open_of_run(conn, self.run).await? {
+                    org::questions::give_up(conn, &question, "The turn was stopped.", now).await?;
+                }
+                calls::interrupt(conn, self.run, now).await
+            })
+            .await?;
         let said = self.said(history)?;
         let mut ending = self.ending(End::Cancelled, format!("stopped: {why:?}"), joined(&said, apology::STOPPED));
         if why == Why::Message {

@@ -46,8 +46,8 @@ struct Inner {
     readers: Vec<Mutex<Conn>>,
     next_reader: AtomicUsize,
     /// Set by SQLite itself whenever a row changes; read and reset at each commit.
-    touched: Arc<[AtomicBool; 3]>,
-    changed: [watch::Sender<u64>; 3],
+    touched: Arc<[AtomicBool; 4]>,
+    changed: [watch::Sender<u64>; 4],
     crash: StdMutex<CrashPlan>,
     tasks: Tasks,
 }
@@ -61,16 +61,19 @@ pub enum Bell {
     Tasks,
     /// What goes out.
     Outbox,
+    /// What people are asked.
+    Questions,
 }
 
 impl Bell {
-    const ALL: [Bell; 3] = [Bell::Inbox, Bell::Tasks, Bell::Outbox];
+    const ALL: [Bell; 4] = [Bell::Inbox, Bell::Tasks, Bell::Outbox, Bell::Questions];
 
     fn of_table(table: &str) -> Option<Bell> {
         match table {
             "inbox" => Some(Bell::Inbox),
             "tasks" => Some(Bell::Tasks),
             "outbox" => Some(Bell::Outbox),
+            "questions" => Some(Bell::Questions),
             _ => None,
         }
     }
@@ -120,7 +123,7 @@ impl Db {
         if !schema::is_up_to_date(&mut conn).await? {
             schema::bring_up_to_date(path)?;
         }
-        let touched: Arc<[AtomicBool; 3]> = Arc::default();
+        let touched: Arc<[AtomicBool; 4]> = Arc::default();
         let flags = touched.clone();
         conn.on_change(move |table| {
             if let Some(bell) = Bell::of_table(table) {

@@ -8,21 +8,26 @@ mod db;
 mod schema;
 mod sql;
 
+pub mod audit;
 pub mod calls;
 pub mod cursors;
 pub mod inbox;
 pub mod journal;
+pub mod memory;
 pub mod outbox;
 pub mod pairings;
+pub mod questions;
 pub mod retention;
 pub mod runs;
 pub mod settings;
 pub mod strangers;
 pub mod summaries;
 pub mod tasks;
+pub mod toolboxes;
 pub mod topics;
 pub mod trust;
 pub mod usage;
+pub mod vault;
 
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use base::Moment;
 
-use crate::{Conn, sql};
+use crate::{Conn, audit, sql};
 
 /// Before which moment rows of each sort may go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub struct Before {
     pub journal: Moment,
     /// The log of trust decisions; changes of trust are kept ten times as long (the caller says so).
     pub decisions: Moment,
-    /// Changes of trust.
+    /// Changes of trust, and the audit of tool calls.
     pub changes: Moment,
     /// The ledger.
     pub usage: Moment,
@@ -67,5 +67,6 @@ pub async fn prune(conn: &mut Conn, before: &Before, batch: u32) -> Result<u64> 
     for (sql, moment) in rules {
         gone += sql::query(sql).bind(moment).bind(batch).execute(&mut *conn).await?.rows_affected();
     }
+    gone += audit::prune(conn, before.changes, batch).await?;
     Ok(gone)
 }

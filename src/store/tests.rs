@@ -609,3 +609,167 @@ async fn a_backup_is_a_whole_database() {
     assert_eq!(copy.read(async |conn| integrity(conn).await).await.unwrap(), "ok");
     assert!(db.backup(db.path()).await.is_err(), "an existing file is not overwritten");
 }
+
+fn audited(call_id: &str, decision: audit::Decision) -> audit::Entry {
+    audit::Entry {
+        team: base::TeamName::main(),
+        tool: "read_file".into(),
+        sender: Some(alice().id),
+        run: base::RunId(1),
+        step: 1,
+        call_id: call_id.into(),
+        arguments: "{}".into(),
+        decision,
+        outcome: audit::Outcome::Done,
+        duration_ms: 3,
+    }
+}
+
+#[tokio::test]
+async fn the_audit_is_a_chain_that_shows_every_change() {
+    let (db, _folder) = database().await;
+    db.tx("test", async |conn| {
+        for (at, id) in [(10, "a"), (20, "b"), (15, "c"), (40, "d")] {
+            audit::append(conn, &audited(id, audit::Decision::Allowed), at).await?;
+        }
+        audit::append(conn, &audited("e", audit::Decision::Refused("no".into())), 50).await?;
+        assert_eq!(audit::verify(conn).await?, audit::Verified::Whole { rows: 5 });
+        assert_eq!(audit::latest(conn, 1).await?[0].reason, "no");
+        assert_eq!(audit::prune(conn, 18, 100).await?, 1, "only from the beginning, so that there is no hole");
+        assert_eq!(audit::verify(conn).await?, audit::Verified::Whole { rows: 4 });
+        assert_eq!(audit::prune(conn, 30, 1).await?, 1, "at most so many at once");
+        assert_eq!(audit::prune(conn, 30, 9).await?, 1);
+        assert_eq!(audit::verify(conn).await?, audit::Verified::Whole { rows: 2 });
+        let changed = sql::query("UPDATE audit SET tool = 'other'").execute(conn).await;
+        assert!(format!("{:#}", changed.unwrap_err()).contains("an audit row is never changed"));
+        Ok(())
+    })
+    .await
+    .unwrap();
+    let spoilt = async |spoil: &'static str| {
+        db.tx("spoil", async |conn| {
+            conn.run("DROP TRIGGER IF EXISTS audit_is_never_changed")?;
+            sql::query(spoil).execute(conn).await?;
+            audit::verify(conn).await
+        })
+        .await
+        .unwrap()
+    };
+    let broken = spoilt("UPDATE audit SET outcome = 'failed' WHERE call_id = 'd'").await;
+    assert_eq!(broken, audit::Verified::Broken { id: 4, why: "it was changed" });
+    let broken = spoilt("DELETE FROM audit WHERE call_id = 'd'").await;
+    assert_eq!(broken, audit::Verified::Broken { id: 5, why: "the row before it is missing or was changed" });
+}
+
+#[tokio::test]
+async fn a_vaults_row_is_replaced_by_its_next_version_only() {
+    let (db, _folder) = database().await;
+    let (ops, docs): (base::TeamName, base::TeamName) = ("ops".parse().unwrap(), "docs".parse().unwrap());
+    let sealed = |byte: u8| vault::Sealed { nonce: vec![byte; 24], sealed: vec![byte; 20] };
+    let row = |team: &base::TeamName, key: &str, version: i64, is_secret: bool| vault::Row {
+        team: team.clone(),
+        key: key.to_owned(),
+        version,
+        is_secret,
+        value: sealed(u8::try_from(version).unwrap()),
+        updated_by: is_secret.then(|| "main".to_owned()),
+        created_at: 1,
+        updated_at: version,
+    };
+    db.tx("test", async |conn| {
+        assert_eq!(vault::check(conn).await?, None);
+        vault::set_check(conn, &sealed(7)).await?;
+        vault::set_check(conn, &sealed(8)).await?;
+        assert_eq!(vault::check(conn).await?, Some(sealed(8)));
+        assert!(vault::put(conn, &row(&ops, "a", 1, false)).await?);
+        assert!(!vault::put(conn, &row(&ops, "a", 1, false)).await?, "it is there already");
+        assert!(!vault::put(conn, &row(&ops, "a", 3, false)).await?, "not the version before it");
+        assert!(vault::put(conn, &row(&ops, "a", 2, true)).await?);
+        assert!(vault::put(conn, &row(&ops, "a%", 1, false)).await?);
+        assert!(vault::put(conn, &row(&docs, "a", 1, true)).await?);
+        assert_eq!(vault::get(conn, &ops, "a").await?, Some(row(&ops, "a", 2, true)));
+        assert_eq!(vault::list(conn, &ops, "a%").await?, [row(&ops, "a%", 1, false)]);
+        assert_eq!((vault::list(conn, &ops, "").await?.len(), vault::count(conn, &ops).await?), (2, 2));
+        assert_eq!(vault::secrets(conn).await?, [row(&docs, "a", 1, true), row(&ops, "a", 2, true)]);
+        assert_eq!(vault::all(conn).await?.len(), 3);
+        assert!(!vault::remove(conn, &ops, "a", 1).await?, "another version");
+        assert!(vault::remove(conn, &ops, "a", 2).await?);
+        assert_eq!((vault::remove_team(conn, &ops).await?, vault::remove_team(conn, &ops).await?), (1, 0));
+        Ok(())
+    })
+    .await
+    .unwrap();
+    let plain = row(&docs, "a", 2, false);
+    let error = db.tx("test", async |conn| vault::put(conn, &plain).await).await.unwrap_err();
+    assert!(format!("{error:#}").contains("a secret never becomes a plain value"), "{error:#}");
+    let gap = "UPDATE team_vault SET version = 5 WHERE team = 'docs'";
+    let error = db.tx("test", async |conn| sql::query(gap).execute(conn).await).await.unwrap_err();
+    assert!(format!("{error:#}").contains("exactly the next version"), "{error:#}");
+}
+
+#[tokio::test]
+async fn memories_chain_and_their_index_follows() {
+    let (db, _folder) = database().await;
+    let (ops, docs): (base::TeamName, base::TeamName) = ("ops".parse().unwrap(), "docs".parse().unwrap());
+    let steps = async |conn: &mut Conn| {
+        let new = memory::New {
+            team: &ops,
+            key: "host",
+            content: "The host is db1.",
+            kind: "decision",
+            supersedes_id: None,
+            supersede_reason: None,
+            updated_by: Some("ops"),
+        };
+        let first = memory::insert(conn, &new, 1).await?;
+        let vector = [0.5_f32, -1.0];
+        let chunk = memory::NewChunk { title: "host", content: new.content, spaced: None, words: 5, vector: None };
+        memory::add_chunk(conn, &ops, first, 0, &chunk).await?;
+        memory::retire(conn, first, 2).await?;
+        let next = memory::New { content: "Hosts are db1, db2.", supersedes_id: Some(first), ..new };
+        let second = memory::insert(conn, &next, 2).await?;
+        let spaced = memory::NewChunk { content: next.content, spaced: Some("Hosts are"), words: 3, ..chunk };
+        memory::add_chunk(conn, &ops, second, 0, &memory::NewChunk { vector: Some(("m", &vector)), ..spaced }).await?;
+        assert_eq!(memory::active(conn, &ops, "host").await?, memory::entry(conn, &ops, second).await?);
+        assert_eq!(memory::entry(conn, &docs, second).await?, None);
+        assert_eq!(memory::list(conn, &ops, Some("decision"), 9).await?.len(), 1);
+        assert_eq!(memory::list(conn, &ops, Some("lesson"), 9).await?, []);
+
+        assert_eq!(memory::totals(conn, &ops).await?, memory::Totals { chunks: 2, words: 8, stamp: 2 });
+        assert_eq!(memory::terms(conn, "The HOSTS, hosting \"db2\"").await?, ["db2", "host", "the"]);
+        assert_eq!((memory::places_of(conn, "host").await?, memory::places_of(conn, "no").await?), (4, 0));
+        let places = memory::places(conn, "host", 9).await?;
+        assert_eq!(places, [(1, true), (1, false), (2, true), (2, false)]);
+        let ranked = memory::ranked(conn, &ops, &["db1", "\"'(AND"], (1.0, 1.0), 9).await?;
+        assert_eq!(
+            ranked.iter().map(|(chunk, _)| *chunk).collect::<Vec<_>>(),
+            [1],
+            "what was indexed is the spaced text"
+        );
+        assert_eq!(memory::found(conn, &ops, &[2, 1, 7]).await?.len(), 2);
+        assert_eq!(memory::found(conn, &docs, &[1]).await?, []);
+
+        assert_eq!(memory::stale(conn, "m", 9).await?.len(), 1);
+        memory::set_vector(conn, 1, "m", &vector).await?;
+        assert_eq!(memory::stale(conn, "m", 9).await?, []);
+        let slots = memory::slots_after(conn, &ops, "m", 2, 9).await?;
+        assert_eq!(slots, [memory::Slot { chunk: 1, stamp: 3, words: 5, vector: Some(vector.to_vec()) }]);
+        memory::check_index(conn).await?;
+        anyhow::Ok(())
+    };
+    db.tx("save", steps).await.unwrap();
+    let change =
+        async |conn: &mut Conn| sql::query("UPDATE memory_chunks SET content = 'x'").execute(conn).await.map(|_| ());
+    assert!(db.tx("change a chunk", change).await.is_err());
+    let end = async |conn: &mut Conn| {
+        assert!(memory::delete(conn, &ops, "host", 5).await?);
+        assert!(!memory::delete(conn, &ops, "host", 5).await?);
+        assert_eq!(memory::totals(conn, &ops).await?, memory::Totals { chunks: 0, words: 0, stamp: 0 });
+        memory::check_index(conn).await?;
+        assert_eq!(memory::prune(conn, 5, 3, 9).await?, 0);
+        assert_eq!(memory::prune(conn, 6, 3, 9).await?, 2);
+        memory::remove_team(conn, &ops).await
+    };
+    db.tx("end", end).await.unwrap();
+    assert_eq!(db.read(async |conn| integrity(conn).await).await.unwrap(), "ok");
+}

@@ -5,15 +5,21 @@ use std::sync::Arc;
 
 use anyhow::{Result, bail, ensure};
 use base::Clock;
+use net::fetch::Fetcher;
+use net::teams::WebTeams;
+use org::memory::Library;
 use org::trust::Policy;
+use org::vault::Vault;
 use serde_json::Value;
 use store::Db;
 
 use crate::permission::{Grant, shown};
+use crate::shell::ShellRules;
 use crate::spec::{Domain, Effect, Ops, Partition, Source, Spec};
 use crate::tool::AnyTool;
+use crate::toolboxes::Directory;
 use crate::workspace::Workspaces;
-use crate::{files, topics, trust, wire};
+use crate::{files, memory, shell, toolboxes, topics, trust, vault, web, wire};
 
 /// What the tools are built with.
 pub struct Handles {
@@ -25,6 +31,14 @@ pub struct Handles {
     pub workspaces: Workspaces,
     /// What the owner wrote about trust.
     pub policy: Arc<Policy>,
+    /// The teams' values and secrets.
+    pub vault: Vault,
+    /// What searching memory needs.
+    pub library: Library,
+    /// The way to other machines, and what each team may ask there.
+    pub web: (Fetcher, WebTeams),
+    /// How commands are run.
+    pub shell: Arc<ShellRules>,
 }
 
 /// Every tool of this program.
@@ -32,15 +46,40 @@ pub struct Handles {
 /// # Errors
 /// If two tools share a name, or a record contradicts itself: a fault of ours that a test finds.
 pub fn catalogue(handles: Handles) -> Result<Catalogue> {
-    let Handles { db, clock, workspaces, policy } = handles;
-    Catalogue::new(vec![
+    let Handles { db, clock, workspaces, policy, vault, library, web, shell } = handles;
+    let (fetcher, teams) = web;
+    let directory = Directory::new();
+    let catalogue = Catalogue::new(vec![
+        Arc::new(toolboxes::CreateToolbox { db: db.clone(), clock, directory: directory.clone() }),
+        Arc::new(toolboxes::DeleteToolbox { db: db.clone() }),
+        Arc::new(toolboxes::ListToolboxes { db: db.clone(), directory: directory.clone() }),
+        Arc::new(toolboxes::ListTools { directory: directory.clone() }),
+        Arc::new(toolboxes::UpdateToolbox { db: db.clone(), clock, directory: directory.clone() }),
+        Arc::new(files::AttachFile { db: db.clone(), clock, workspaces: workspaces.clone() }),
+        Arc::new(files::Edit { workspaces: workspaces.clone() }),
+        Arc::new(files::Glob { workspaces: workspaces.clone() }),
+        Arc::new(files::Grep { workspaces: workspaces.clone() }),
         Arc::new(files::List { workspaces: workspaces.clone() }),
-        Arc::new(files::Read { workspaces }),
+        Arc::new(files::MultiEdit { workspaces: workspaces.clone() }),
+        Arc::new(files::Read { workspaces: workspaces.clone() }),
+        Arc::new(files::Write { workspaces: workspaces.clone() }),
+        Arc::new(memory::MemoryDelete { db: db.clone(), clock }),
+        Arc::new(memory::MemoryList { db: db.clone() }),
+        Arc::new(memory::MemorySave { db: db.clone(), clock, library: library.clone() }),
+        Arc::new(memory::MemorySearch { db: db.clone(), clock, library }),
+        Arc::new(shell::RunShell { workspaces: workspaces.clone(), rules: shell, clock }),
+        Arc::new(vault::VaultDelete { vault: vault.clone() }),
+        Arc::new(vault::VaultGet { vault: vault.clone() }),
+        Arc::new(vault::VaultList { vault: vault.clone() }),
+        Arc::new(vault::VaultSet { vault }),
+        Arc::new(web::WebFetch { fetcher, teams, workspaces }),
         Arc::new(topics::ListTopics { db: db.clone() }),
         Arc::new(trust::AddTrustedSender { db: db.clone(), clock, policy: policy.clone() }),
         Arc::new(trust::ListTrustedSenders { db: db.clone(), clock }),
         Arc::new(trust::RevokeSenderTrust { db, clock, policy }),
-    ])
+    ])?;
+    directory.fill(&catalogue);
+    Ok(catalogue)
 }
 
 /// A tool with what the catalogue worked out about it.

@@ -6,12 +6,14 @@
 //! | `catalogue` | all tools, sorted, each known by its names; built once, in [`catalogue()`] |
 //! | `wire` | names as providers take them |
 //! | `permission`, `glob` | may this agent use this tool: pure, with a reason for every answer |
+//! | `asking` | waiting for a person's answer |
 //! | `batches` | how the calls of a turn overlap: pure |
 //! | `gate` | admission to a team: daily ops side by side, an org op alone |
 //! | `run` | [`Executor`]: the ten steps of a call |
 //! | `workspace` | teams' folders, and the only way into them |
 //! | `reference` | the records for people |
 //! | `model` | between tools and models |
+//! | `toolboxes/` | the built-in toolboxes, and the tools about tools |
 //! | `files/`, `topics/`, `trust/` | one file per tool |
 //!
 //! Invariants: every call gets exactly one result. What a model is shown depends on the grant alone and is the same
@@ -19,6 +21,7 @@
 //!
 //! A new tool is its file, its text in `prompts/tools/`, and its line in `catalogue()`.
 
+mod asking;
 mod batches;
 mod call;
 mod catalogue;
@@ -37,8 +40,13 @@ mod wire;
 mod workspace;
 
 pub mod files;
+pub mod memory;
+pub mod shell;
+pub mod toolboxes;
 pub mod topics;
 pub mod trust;
+pub mod vault;
+pub mod web;
 
 pub use batches::BatchLimits;
 pub use call::Call;
@@ -50,4 +58,4 @@ pub use run::{Asked, Done, Executor, Limits};
 pub use spec::{Admission, Availability, Domain, Effect, Ops, Partition, Provenance, Source, Spec};
 pub use tool::{AnyTool, Tool, ToolError};
 pub use wire::BadToolName;
-pub use workspace::{RESULTS, Workspace, Workspaces};
+pub use workspace::{PathRules, RESULTS, Workspace, Workspaces};

@@ -7,17 +7,18 @@
 //! | 1 parse and validate | `checks::parse` | an error result that says what is wrong |
 //! | 2 permission, provenance | `checks::permit` | an error result with the rule that said no |
 //! | 3 repeats | `journal::Journal::enter` | an error result that says so |
-//! | 4 approval | `checks::approve` | an error result |
+//! | 4 approval | `approval::ask` | an error result; the question outlives a restart |
 //! | 5 journal: started | `journal::Journal::enter` | an error of the turn |
 //! | 6 admission | `effect::admit` | an error result with `retry_after_ms` |
-//! | 7 secrets | no tool takes any yet; they belong between 6 and 8, into a copy that is journaled nowhere | - |
+//! | 7 secrets | `effect::expand`, into a copy that is journaled nowhere | an error result |
 //! | 8 the call | `effect::perform` | an error result; a fault of ours also ends the turn |
 //! | 9 scrub, cap | `result::Bounds` | a shorter result |
-//! | 10 journal: finished | `journal::Journal::finish` | an error of the turn |
+//! | 10 journal: finished, audit | `journal::Journal::finish` | an error of the turn |
 //!
 //! A call that was cut off by a crash is found in the journal when the turn is entered again: finished, its result
 //! is given again; only started, it is made again if that does no harm.
 
+mod approval;
 mod checks;
 mod effect;
 mod journal;
@@ -29,8 +30,9 @@ use std::time::Duration;
 use anyhow::Result;
 use base::{Clock, Scrub};
 use futures::future::join_all;
+use org::vault::Vault;
 use serde_json::Value;
-use store::Db;
+use store::{Db, audit};
 use tracing::Instrument;
 
 use crate::batches::{self, BatchLimits};
@@ -39,6 +41,7 @@ use crate::catalogue::Catalogue;
 use crate::gate::Gates;
 use crate::spec::Partition;
 use crate::workspace::Workspaces;
+use approval::Approval;
 use checks::Ready;
 use journal::Journal;
 use result::Bounds;
@@ -55,6 +58,8 @@ pub struct Executor {
     pub gates: Gates,
     /// The secrets that no result, journal or log may hold.
     pub scrub: Scrub,
+    /// The secrets that stand behind placeholders.
+    pub vault: Vault,
     /// Where long results go.
     pub workspaces: Workspaces,
     /// Bounds.
@@ -72,6 +77,8 @@ pub struct Limits {
     pub retry_after: Duration,
     /// How often the same call with the same arguments is made in one turn.
     pub same_call_max: i64,
+    /// How long a person is waited for.
+    pub approval_patience: Duration,
 }
 
 impl Default for Limits {
@@ -82,6 +89,7 @@ impl Default for Limits {
             admission_patience: Duration::from_secs(30),
             retry_after: Duration::from_secs(5),
             same_call_max: 2,
+            approval_patience: Duration::from_secs(30 * 60),
         }
     }
 }
@@ -185,7 +193,7 @@ impl Executor {
         ended: bool,
     ) -> Result<(Done, Option<anyhow::Error>)> {
         let began = self.clock.now();
-        let journal = Journal { executor: self, call, asked };
+        let journal = Journal { executor: self, call, asked, began };
         let ready = match self.ready(call, asked, ended) {
             Ok(ready) => ready,
             Err(refusal) => {
@@ -193,12 +201,22 @@ impl Executor {
                 return Ok((journal.refuse(name, &refusal).await?, None));
             }
         };
+        if ready.entry.spec().destructive {
+            match approval::ask(self, call, &ready).await? {
+                Approval::Granted => {}
+                Approval::Refused(why) => return Ok((journal.refuse(name, &why).await?, None)),
+                Approval::Stopped => return Ok((journal.unanswered(), None)),
+            }
+        }
         if let Some(known) = journal.enter(&ready).await? {
             return Ok((known, None));
         }
         let outcome = match effect::admit(self, call, ready.admission).await {
             Ok(pass) => {
-                let outcome = effect::perform(call, &ready).await;
+                let outcome = match effect::expand(self, call, &ready).await {
+                    Ok(input) => effect::perform(call, &ready, input).await,
+                    Err(refused) => refused,
+                };
                 drop(pass);
                 outcome
             }
@@ -207,13 +225,14 @@ impl Executor {
         let bounds = Bounds { executor: self, call, at, bytes_max: ready.entry.spec().max_result_bytes };
         let content = bounds.fit(self.scrub.clean(&outcome.content)).await;
         let done = Done { call_id: asked.call_id.clone(), content, is_error: outcome.is_error };
-        journal.finish(&done).await?;
+        let came = if done.is_error { audit::Outcome::Failed } else { audit::Outcome::Done };
+        journal.finish(&ready.entry.spec().name, &done, came).await?;
         let took_ms = self.clock.now() - began;
         tracing::debug!(took_ms, is_error = done.is_error, bytes = done.content.len(), "{name} has ended");
         Ok((done, outcome.broken.map(|error| error.context(format!("run the tool {name}")))))
     }
 
-    /// Steps 1, 2 and 4: everything that can be said of a call without looking at the journal.
+    /// Steps 1 and 2: everything that can be said of a call without looking at the journal.
     fn ready<'a>(&'a self, call: &Call, asked: &'a Asked, ended: bool) -> Result<Ready<'a>, String> {
         if ended {
             return Err("not run: an earlier call failed, and the turn has ended".to_owned());
@@ -223,7 +242,6 @@ impl Executor {
         }
         let ready = checks::parse(&self.catalogue, &call.grant, asked)?;
         checks::permit(ready.entry.spec(), &call.grant)?;
-        checks::approve(ready.entry.spec())?;
         Ok(ready)
     }
 }

@@ -9,6 +9,7 @@ use channels::{ConversationId, Kind, SenderId};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use org::trust::Policy;
+use org::vault::{Vault, VaultRules};
 use serde_json::{Value, json};
 use store::tasks::Origin;
 use store::topics::NamedBy;
@@ -93,6 +94,7 @@ pub struct World {
     pub origin: Origin,
     pub workspaces: Workspaces,
     pub scrub: Scrub,
+    pub vault: Vault,
 }
 
 /// When a world begins: 2026-11-21 20:03 UTC.
@@ -114,14 +116,26 @@ impl World {
             Ok((runs::enter(conn, &task, START).await?.id, origin))
         };
         let (run, origin) = db.tx("begin", begin).await.unwrap();
-        let clock = Clock::starting_at(START);
-        World { folder, db, clock, run, origin, workspaces, scrub: Scrub::new() }
+        let (clock, scrub) = (Clock::starting_at(START), Scrub::new());
+        let key = org::vault::Key::generate().unwrap();
+        let vault = Vault::with_key(&db, clock, &scrub, &key, VaultRules::default()).await.unwrap();
+        World { folder, db, clock, run, origin, workspaces, scrub, vault }
     }
 
     /// The tools of the program, in this world.
     pub fn catalogue(&self, policy: Policy) -> Catalogue {
         let (db, clock, workspaces) = (self.db.clone(), self.clock, self.workspaces.clone());
-        catalogue(Handles { db, clock, workspaces, policy: Arc::new(policy) }).unwrap()
+        catalogue(Handles {
+            db,
+            clock,
+            workspaces,
+            policy: Arc::new(policy),
+            vault: self.vault.clone(),
+            library: org::memory::Library::embedded(),
+            web: (net::fetch::Fetcher::new(net::fetch::FetchRules::default()), net::teams::WebTeams::default()),
+            shell: Arc::default(),
+        })
+        .unwrap()
     }
 
     /// An executor of these tools.
@@ -137,6 +151,7 @@ impl World {
             catalogue: Arc::new(catalogue),
             gates: Gates::new(Gates::DAILY_OPS_MAX),
             scrub: self.scrub.clone(),
+            vault: self.vault.clone(),
             workspaces: self.workspaces.clone(),
             limits: Limits::default(),
         }

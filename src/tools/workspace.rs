@@ -2,26 +2,41 @@
 //!
 //! A path is resolved by the kernel, component by component, from a handle of the folder (`cap-std`): nothing that is
 //! checked by name first and used by name later, so nothing to exchange in between. `..`, absolute paths and links
-//! that lead out are refused; a link at the end of a path is not followed at all.
+//! that lead out are refused; a link at the end of a path is not followed at all, and on the way to a file that is
+//! written none is. A file with several names is refused: one of them may lie outside.
+//!
+//! | file | one thing |
+//! |---|---|
+//! | `path`, `readings` | what a path's words say, and what else they could mean: pure |
+//! | `replace` | writing a file: whole or not at all |
+//! | `seen` | who has read what: a file is read before it is changed |
+//! | `outgoing` | files on their way to a conversation |
+
+mod outgoing;
+mod path;
+mod readings;
+mod replace;
+mod seen;
 
 use std::io;
-use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
-use std::time::{Duration, UNIX_EPOCH};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
 use base::{Moment, TeamName};
-use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
+use cap_fs_ext::{DirExt, FollowSymlinks, MetadataExt, OpenOptionsFollowExt, OpenOptionsSyncExt};
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, Metadata, OpenOptions};
 
 use crate::tool::ToolError;
 
+pub use path::{PathRules, Use, inside, plain};
+pub use replace::{Existing, FILE_BYTES_MAX};
+pub use seen::{Mark, Reader};
+
 /// The folder of a workspace that long results are written to.
 pub const RESULTS: &str = ".results";
-
-/// The longest path that is looked at, in bytes (`PATH_MAX` of Linux).
-const PATH_BYTES_MAX: usize = 4_096;
 
 /// How much of a path an error shows, in characters.
 const PATH_SHOWN_CHARS: usize = 200;
@@ -30,8 +45,12 @@ const PATH_SHOWN_CHARS: usize = 200;
 #[derive(Clone, Debug)]
 pub struct Workspaces {
     root: Arc<Dir>,
-    /// As it was given, and as it really is: a model may have seen either.
+    /// As it really is, and as it was given: a model may have seen either.
     names: Arc<[PathBuf]>,
+    rules: Arc<PathRules>,
+    seen: Arc<Mutex<seen::Seen>>,
+    /// Held while a file is compared and replaced: sessions of one team share its folder.
+    writing: Arc<Mutex<()>>,
 }
 
 /// One team's folder.
@@ -39,19 +58,36 @@ pub struct Workspaces {
 pub struct Workspace {
     dir: Dir,
     names: Vec<PathBuf>,
+    rules: Arc<PathRules>,
+    writing: Arc<Mutex<()>>,
 }
 
 impl Workspaces {
-    /// Opens the folder `root`, and makes it if it is not there.
+    /// Opens the folder `root`, and makes it if it is not there. What teams may not write is as [`PathRules`] has it
+    /// by default.
     ///
     /// # Errors
     /// If that cannot be done.
     pub fn open(root: &Path) -> Result<Workspaces> {
+        Workspaces::governed(root, PathRules::default())
+    }
+
+    /// The same with rules of the owner's.
+    ///
+    /// # Errors
+    /// If the folder cannot be opened or made.
+    pub fn governed(root: &Path, rules: PathRules) -> Result<Workspaces> {
         let context = || format!("open the teams' folder {}", root.display());
         Dir::create_ambient_dir_all(root, ambient_authority()).with_context(context)?;
         let dir = Dir::open_ambient_dir(root, ambient_authority()).with_context(context)?;
         let real = root.canonicalize().with_context(context)?;
-        Ok(Workspaces { root: Arc::new(dir), names: Arc::new([real, root.to_owned()]) })
+        Ok(Workspaces {
+            root: Arc::new(dir),
+            names: Arc::new([real, root.to_owned()]),
+            rules: Arc::new(rules),
+            seen: Arc::default(),
+            writing: Arc::default(),
+        })
     }
 
     /// The folder of a team; made if it is not there.
@@ -65,10 +101,15 @@ impl Workspaces {
             _ => {}
         }
         let dir = self.root.open_dir_nofollow(team.as_str()).with_context(context)?;
-        Ok(Workspace { dir, names: self.names.iter().map(|name| name.join(team.as_str())).collect() })
+        Ok(Workspace {
+            dir,
+            names: self.names.iter().map(|name| name.join(team.as_str())).collect(),
+            rules: self.rules.clone(),
+            writing: self.writing.clone(),
+        })
     }
 
-    /// Deletes long results that were written before `before`, in every team's folder. How many went.
+    /// Deletes long results and copies of sent files that were written before `before`. How many went.
     ///
     /// Blocks: call it where that is no harm.
     ///
@@ -79,63 +120,44 @@ impl Workspaces {
         let mut gone = 0;
         for team in self.root.entries().context("read the teams' folder")?.flatten() {
             let Ok(dir) = self.root.open_dir_nofollow(team.file_name()) else { continue };
-            let Ok(results) = dir.open_dir_nofollow(RESULTS) else { continue };
-            let Ok(files) = results.entries() else { continue };
-            for file in files.flatten() {
-                let written = file.metadata().and_then(|metadata| metadata.modified());
-                let old = written.is_ok_and(|at| at.into_std() < before);
-                gone += usize::from(old && results.remove_file(file.file_name()).is_ok());
-            }
+            let swept = if team.file_name() == outgoing::FOLDER { Ok(dir) } else { dir.open_dir_nofollow(RESULTS) };
+            gone += swept.map_or(0, |swept| sweep(&swept, before));
         }
         Ok(gone)
     }
 }
 
+/// Deletes the files of a folder that were written before `before`.
+fn sweep(folder: &Dir, before: SystemTime) -> usize {
+    let Ok(files) = folder.entries() else { return 0 };
+    let is_old = |file: &cap_std::fs::DirEntry| {
+        let written = file.metadata().and_then(|metadata| metadata.modified());
+        written.is_ok_and(|at| at.into_std() < before)
+    };
+    files.flatten().filter(|file| is_old(file) && folder.remove_file(file.file_name()).is_ok()).count()
+}
+
 impl Workspace {
-    /// The path inside the workspace that `given` names. An absolute one may begin with the workspace's own path.
+    /// The path inside the workspace that `given` names, for this use.
     ///
     /// # Errors
-    /// If it names something outside, as far as its words show; the kernel says the rest when it is opened.
-    pub fn path(&self, given: &str) -> Result<PathBuf, ToolError> {
-        if given.len() > PATH_BYTES_MAX || given.contains('\0') {
-            return Err(ToolError::refused(format!("{} is not a path", shown(given))));
-        }
-        let given_path = Path::new(given);
-        let inside = if given_path.is_absolute() {
-            let inside = self.names.iter().find_map(|name| given_path.strip_prefix(name).ok());
-            inside.ok_or_else(|| outside(given))?
-        } else {
-            given_path
-        };
-        // Without `.` and a slash at the end, which would have a link at the end followed.
-        let path: PathBuf = inside.components().filter(|part| !matches!(part, Component::CurDir)).collect();
-        Ok(if path.as_os_str().is_empty() { PathBuf::from(".") } else { path })
+    /// If it may not be used so, as far as its words show; the kernel says the rest when it is opened.
+    pub fn path(&self, given: &str, usage: Use) -> Result<PathBuf, ToolError> {
+        inside(&self.names, given, usage, &self.rules).map_err(|refusal| ToolError::Refused(refusal.detail))
     }
 
-    /// Opens a file to read from. Anything but a regular file is refused.
+    /// The folder itself, to walk through.
+    pub fn root(&self) -> &Dir {
+        &self.dir
+    }
+
+    /// Opens a file to read from. Anything but a regular file with one name is refused.
     ///
     /// # Errors
     /// Says what stands in the way.
     pub fn open_file(&self, given: &str) -> Result<(File, Metadata), ToolError> {
-        let path = self.path(given)?;
-        let fail = |error: io::Error| explain(given, &error);
-        // A look first, so that a device is never opened; what counts is what is asked of the open file below.
-        let seen = self.dir.symlink_metadata(&path).map_err(fail)?;
-        if seen.is_symlink() {
-            return Err(self.link(given, &path));
-        }
-        let mut options = OpenOptions::new();
-        // A pipe without a writer would block for ever.
-        options.read(true).follow(FollowSymlinks::No).nonblock(true);
-        if seen.is_file() {
-            let file = self.dir.open_with(&path, &options).map_err(fail)?;
-            let metadata = file.metadata().map_err(fail)?;
-            if metadata.is_file() {
-                return Ok((file, metadata));
-            }
-        }
-        let what = if seen.is_dir() { "a folder: use `list`" } else { "neither a file nor a folder" };
-        Err(ToolError::refused(format!("{} is {what}", shown(given))))
+        let path = self.path(given, Use::Read)?;
+        open_regular(&self.dir, &path, given)
     }
 
     /// Opens a folder to look into.
@@ -143,13 +165,13 @@ impl Workspace {
     /// # Errors
     /// Says what stands in the way.
     pub fn open_dir(&self, given: &str) -> Result<Dir, ToolError> {
-        let path = self.path(given)?;
+        let path = self.path(given, Use::List)?;
         let seen = self.dir.symlink_metadata(&path).map_err(|error| explain(given, &error))?;
         if seen.is_symlink() {
-            return Err(self.link(given, &path));
+            return Err(link(&self.dir, &path, given));
         }
         if !seen.is_dir() {
-            return Err(ToolError::refused(format!("{} is not a folder: use `read`", shown(given))));
+            return Err(ToolError::refused(format!("{} is not a folder: use `read_file`", shown(given))));
         }
         self.dir.open_dir_nofollow(&path).map_err(|error| explain(given, &error))
     }
@@ -169,15 +191,38 @@ impl Workspace {
         io::Write::write_all(&mut results.open_with(name, &options)?, text.as_bytes())?;
         Ok(format!("{RESULTS}/{name}"))
     }
+}
 
-    fn link(&self, given: &str, path: &Path) -> ToolError {
-        let target = self.dir.read_link_contents(path).ok().filter(|target| target.is_relative());
-        let target = target.map_or("elsewhere".to_owned(), |target| format!("to {}", shown(&target.to_string_lossy())));
-        ToolError::refused(format!(
-            "{} is a link {target}, and links are not followed: name the file itself",
-            shown(given)
-        ))
+/// Opens a file of a folder that was opened before. See [`Workspace::open_file`].
+fn open_regular(dir: &Dir, path: &Path, given: &str) -> Result<(File, Metadata), ToolError> {
+    let fail = |error: io::Error| explain(given, &error);
+    // A look first, so that a device is never opened; what counts is what is asked of the open file below.
+    let seen = dir.symlink_metadata(path).map_err(fail)?;
+    if seen.is_symlink() {
+        return Err(link(dir, path, given));
     }
+    let mut options = OpenOptions::new();
+    // A pipe without a writer would block for ever.
+    options.read(true).follow(FollowSymlinks::No).nonblock(true);
+    if seen.is_file() {
+        let file = dir.open_with(path, &options).map_err(fail)?;
+        let metadata = file.metadata().map_err(fail)?;
+        if metadata.is_file() && metadata.nlink() > 1 {
+            let why = "has several names (hard links), and one of them may lie outside of the workspace: use a copy";
+            return Err(ToolError::refused(format!("{} {why}", shown(given))));
+        }
+        if metadata.is_file() {
+            return Ok((file, metadata));
+        }
+    }
+    let what = if seen.is_dir() { "a folder: use `list_directory`" } else { "neither a file nor a folder" };
+    Err(ToolError::refused(format!("{} is {what}", shown(given))))
+}
+
+fn link(dir: &Dir, path: &Path, given: &str) -> ToolError {
+    let target = dir.read_link_contents(path).ok().filter(|target| target.is_relative());
+    let target = target.map_or("elsewhere".to_owned(), |target| format!("to {}", shown(&target.to_string_lossy())));
+    ToolError::refused(format!("{} is a link {target}, and links are not followed: name the file itself", shown(given)))
 }
 
 /// Runs file work where it holds up nobody. It cannot be interrupted: it looks at the call's stop token by itself.

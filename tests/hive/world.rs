@@ -237,6 +237,7 @@ impl World {
                 data_dir: self.config.data_dir.clone(),
                 run_dir: self.config.run_dir.clone(),
                 scrub: self.scrub.clone(),
+                vault_key: None,
                 // No other process writes here, and each look costs real time: days pass in a scenario.
                 listen_every: std::time::Duration::from_secs(30),
             },

@@ -4,13 +4,13 @@
 //! `db.tx("trust a sender", async |conn| change::grant(conn, ..).await)`. A refusal has changed nothing.
 
 use anyhow::Result;
-use base::{Moment, OutboxId};
-use channels::{Action, ConversationId, Kind, Piece, SenderId, render};
-use store::outbox::New;
+use base::Moment;
+use channels::{ConversationId, Kind, SenderId};
 use store::trust::{Audit, Level, Row};
-use store::{Conn, inbox, outbox, strangers, trust};
+use store::{Conn, inbox, strangers, trust};
 
 use super::Policy;
+use crate::notices;
 
 /// Who makes a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -289,31 +289,12 @@ async fn settle(conn: &mut Conn, change: &Change, word: &str) -> Result<bool> {
     let Some(notices) = strangers::settle(conn, stranger.id, change.actor.as_str(), change.at).await? else {
         return Ok(false);
     };
-    for notice in notices {
-        close(conn, notice, word, change).await?;
-    }
-    Ok(true)
-}
-
-/// Takes the buttons off a notice and says below it what was decided.
-async fn close(conn: &mut Conn, notice: OutboxId, word: &str, change: &Change) -> Result<()> {
-    let Some(sent) = outbox::get(conn, notice).await? else { return Ok(()) };
-    let Action::Send(asked) = sent.action else { return Ok(()) };
     let place = change.conversation.as_ref().map_or(String::new(), |place| format!(" in {place}"));
     let verdict = format!("{word}{place} by {}.", change.actor.as_str());
-    // The notice is in the platform's markup already; only the line below it has still to become so.
-    let line = render::pieces(sent.conversation.kind(), &verdict, render::RenderLimits::default());
-    let Some(line) = line.into_iter().next() else { return Ok(()) };
-    let piece = Piece {
-        text: format!("{}\n\n{}", asked.text, line.text),
-        plain: format!("{}\n\n{}", asked.plain, line.plain),
-        buttons: Vec::new(),
-        files: Vec::new(),
-    };
-    let edit = Action::Edit { message_id: String::new(), piece };
-    let row = New { topic: sent.topic, target: Some(notice), ..New::message(&sent.conversation, edit) };
-    outbox::push(conn, &row, change.at).await?;
-    Ok(())
+    for notice in notices {
+        notices::close(conn, notice, &verdict, change.at).await?;
+    }
+    Ok(true)
 }
 
 #[cfg(test)]

@@ -1,13 +1,57 @@
-//! `read` and `list` as a model calls them.
+//! The file tools as a model calls them.
+
+mod attaching;
+mod public_cases;
+mod searching;
+mod writing;
+
+use std::sync::Arc;
 
 use serde_json::json;
 
-use crate::ToolError;
-use crate::testing::World;
+use super::{AttachFile, Edit, Glob, Grep, List, MultiEdit, Read, Write};
+use crate::testing::{World, asked};
+use crate::{AnyTool, Call};
 
+fn tools(world: &World) -> Vec<Arc<dyn AnyTool>> {
+    let workspaces = || world.workspaces.clone();
+    vec![
+        Arc::new(AttachFile { db: world.db.clone(), clock: world.clock, workspaces: workspaces() }),
+        Arc::new(Edit { workspaces: workspaces() }),
+        Arc::new(Glob { workspaces: workspaces() }),
+        Arc::new(Grep { workspaces: workspaces() }),
+        Arc::new(List { workspaces: workspaces() }),
+        Arc::new(MultiEdit { workspaces: workspaces() }),
+        Arc::new(Read { workspaces: workspaces() }),
+        Arc::new(Write { workspaces: workspaces() }),
+    ]
+}
+
+/// What a model gets of a call, and whether it is a failure.
 async fn told(world: &World, tool: &str, input: serde_json::Value) -> (String, bool) {
-    let done = world.ask(tool, input).await;
+    // Each in a step of its own: the journal knows a call by its step and id.
+    let step = 1 + i64::try_from(world.rows().await.len()).unwrap();
+    let call = Call { step, ..world.call() };
+    let executor = crate::Executor {
+        limits: crate::Limits { same_call_max: 99, ..Default::default() },
+        ..world.executor(tools(world))
+    };
+    let done = executor.run_calls(&call, vec![asked("1", tool, input)]).await.unwrap().remove(0);
     (done.content, done.is_error)
+}
+
+/// What a model gets of a call that succeeds.
+async fn done(world: &World, tool: &str, input: serde_json::Value) -> String {
+    let (text, is_error) = told(world, tool, input).await;
+    assert!(!is_error, "{text}");
+    text
+}
+
+/// What a model gets of a call that is refused.
+async fn refusal(world: &World, tool: &str, input: serde_json::Value) -> String {
+    let (text, is_error) = told(world, tool, input).await;
+    assert!(is_error, "it was not refused: {text}");
+    text
 }
 
 fn ok(text: &str) -> (String, bool) {
@@ -51,9 +95,9 @@ async fn a_file_is_read_in_pages() {
             refused("bad arguments: unknown field `mode`, expected one of `file_path`, `path`, `offset`, `limit`"),
         ),
     ] {
-        assert_eq!(told(&world, "read", input.clone()).await, expected, "{input}");
+        assert_eq!(told(&world, "read_file", input.clone()).await, expected, "{input}");
     }
-    let (text, _) = told(&world, "read_file", json!({"path": "long.txt"})).await;
+    let (text, _) = told(&world, "read", json!({"path": "long.txt"})).await;
     assert!(text.ends_with("  2000|line\n[lines 1 to 2000; there is more: go on with offset 2001]\n"), "its alias");
 }
 
@@ -62,7 +106,7 @@ async fn a_page_is_never_written_to_yet_another_file() {
     let world = World::new().await;
     let home = world.home();
     std::fs::write(home.join("wide.txt"), format!("{}\n", "x".repeat(5_000)).repeat(500)).unwrap();
-    let (text, is_error) = told(&world, "read", json!({"path": "wide.txt"})).await;
+    let (text, is_error) = told(&world, "read_file", json!({"path": "wide.txt"})).await;
     assert!(!is_error && text.contains("there is more: go on with offset"), "{}", text.len());
     assert!(!home.join(".results").exists());
 }
@@ -96,7 +140,7 @@ async fn a_folder_is_listed() {
         ),
         (json!({"path": ".."}), refused("`..` is outside of the workspace")),
     ] {
-        assert_eq!(told(&world, "list", input.clone()).await, expected, "{input}");
+        assert_eq!(told(&world, "list_directory", input.clone()).await, expected, "{input}");
     }
 }
 
@@ -107,44 +151,7 @@ async fn a_folder_with_too_much_in_it_is_cut() {
     for at in 0..1_005 {
         std::fs::write(home.join(format!("{at:04}")), "").unwrap();
     }
-    let (text, _) = told(&world, "list_directory", json!({})).await;
+    let (text, _) = told(&world, "list", json!({})).await;
     assert!(text.starts_with("0000  0 bytes\n"));
     assert!(text.ends_with("0999  0 bytes\n[there is more: list a folder inside, or give a pattern]"), "{text}");
-}
-
-/// Public collections of strings that lead out of a folder; `{FILE}` stands for the file that is wanted.
-#[tokio::test]
-async fn no_known_traversal_leads_out() {
-    let world = World::new().await;
-    let home = world.home();
-    // What must not come out lies beside the workspace, and above it.
-    for place in [home.join("../canary.txt"), world.folder.path().join("canary.txt")] {
-        std::fs::write(place, "a canary sings").unwrap();
-    }
-    let catalogue = world.catalogue(org::trust::Policy::default());
-    let call = world.call();
-    for set in ["path/patt_deep_traversal.txt", "path/patt_directory_traversal.txt"] {
-        let Some(file) = fakes::testset(set) else { continue };
-        let text = std::fs::read(file).unwrap();
-        let text = String::from_utf8_lossy(&text);
-        let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-        assert!(lines.len() > 20, "{set} has only {} lines", lines.len());
-        for line in lines {
-            for wanted in ["canary.txt", "etc/passwd", ""] {
-                let path = line.replace("{FILE}", wanted);
-                let answer = async |tool: &str| {
-                    let entry = catalogue.by_name(tool).unwrap();
-                    entry.tool.run(&call, json!({"path": path})).await
-                };
-                let read = answer("read").await;
-                assert!(matches!(read, Err(ToolError::Refused(_))), "{path:?} was read: {read:?}");
-                // A path that stays inside (`./`) may be listed; there is nothing in there.
-                match answer("list").await {
-                    Err(ToolError::Refused(_)) => {}
-                    Ok(text) => assert_eq!(text, "[the folder is empty]", "{path:?}"),
-                    Err(broken) => panic!("{path:?}: {broken:?}"),
-                }
-            }
-        }
-    }
 }

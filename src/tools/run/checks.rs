@@ -13,6 +13,8 @@ const NAMES_TOLD_MAX: usize = 30;
 /// A call of a tool that exists, with arguments that it takes.
 pub(super) struct Ready<'a> {
     pub entry: &'a Entry,
+    /// The provider's id of the call.
+    pub call_id: &'a str,
     pub input: &'a Value,
     pub admission: Admission,
 }
@@ -31,23 +33,11 @@ pub(super) fn parse<'a>(catalogue: &'a Catalogue, grant: &Grant, asked: &'a Aske
             .to_owned()
     })?;
     let admission = entry.tool.check(input)?;
-    Ok(Ready { entry, input, admission })
+    Ok(Ready { entry, call_id: &asked.call_id, input, admission })
 }
 
 /// Step 2, as enforced for every call: what a model was shown may have been another turn's.
 pub(super) fn permit(spec: &Spec, grant: &Grant) -> Result<(), String> {
     let verdict = permission::decide(spec, grant);
     if verdict.allowed { Ok(()) } else { Err(format!("`{}` may not be used here: {}", spec.name, verdict.reason)) }
-}
-
-/// Step 4. There is no way yet to ask a person from inside a turn, so nothing destructive runs.
-pub(super) fn approve(spec: &Spec) -> Result<(), String> {
-    if spec.destructive {
-        return Err(format!(
-            "`{}` destroys things and needs a person's approval, which cannot be asked for here: say what you would \
-             do, and let them do it",
-            spec.name
-        ));
-    }
-    Ok(())
 }

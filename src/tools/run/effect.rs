@@ -4,7 +4,8 @@ use std::panic::AssertUnwindSafe;
 
 use anyhow::anyhow;
 use futures::FutureExt;
-use serde_json::json;
+use org::vault::VaultError;
+use serde_json::{Value, json};
 
 use super::checks::Ready;
 use super::journal::OUTCOME_UNKNOWN;
@@ -28,13 +29,22 @@ pub(super) async fn admit(executor: &Executor, call: &Call, admission: Admission
     }
 }
 
+/// Step 7: the arguments with secrets where their placeholders stood.
+pub(super) async fn expand(executor: &Executor, call: &Call, ready: &Ready<'_>) -> Result<Value, Outcome> {
+    match executor.vault.expand(&call.team, ready.input.clone()).await {
+        Ok(input) => Ok(input),
+        Err(VaultError::Refused(why)) => Err(Outcome::error(why.to_string())),
+        Err(VaultError::Broken(error)) => Err(broken(error)),
+    }
+}
+
 /// Step 8: runs it. Dropped when the turn stops or its time is up; a panic is a fault like any other.
-pub(super) async fn perform(call: &Call, ready: &Ready<'_>) -> Outcome {
+pub(super) async fn perform(call: &Call, ready: &Ready<'_>, input: Value) -> Outcome {
     let spec = ready.entry.spec();
     let own = Call { stop: call.stop.child_token(), ..call.clone() };
     // What a tool has left running elsewhere (a thread that reads a file) looks at this.
     let _stops = own.stop.clone().drop_guard();
-    let work = AssertUnwindSafe(ready.entry.tool.run(&own, ready.input.clone())).catch_unwind();
+    let work = AssertUnwindSafe(ready.entry.tool.run(&own, input)).catch_unwind();
     let ended = tokio::select! {
         biased;
         () = call.stop.cancelled() => return cut_off(spec, "the turn was stopped while this ran"),

@@ -1,6 +1,8 @@
 //! A call's row: written before the effect, finished after it, and read back when the turn is entered again.
 
 use anyhow::{Context, Result};
+use base::Moment;
+use store::audit::{self, Decision, Outcome};
 use store::calls::{self, State};
 
 use super::checks::Ready;
@@ -18,6 +20,8 @@ pub(super) struct Journal<'a> {
     pub executor: &'a Executor,
     pub call: &'a Call,
     pub asked: &'a Asked,
+    /// When the model's call was looked at first.
+    pub began: Moment,
 }
 
 impl Journal<'_> {
@@ -43,6 +47,8 @@ impl Journal<'_> {
             }
             if repeats >= before {
                 calls::finish(conn, run, step, call_id, true, &repeated.content, now).await?;
+                let why = Decision::Refused("called with the same arguments before".to_owned());
+                audit::append(conn, &self.audited(&spec.name, why, Outcome::NotRun, now), now).await?;
                 return Ok(Some(calls::get(conn, run, step, call_id).await?));
             }
             Ok(None)
@@ -64,6 +70,8 @@ impl Journal<'_> {
         let write = async |conn: &mut store::Conn| {
             if calls::start(conn, run, step, call_id, name, &arguments, now).await? {
                 calls::finish(conn, run, step, call_id, true, &done.content, now).await?;
+                let why = Decision::Refused(done.content.clone());
+                audit::append(conn, &self.audited(name, why, Outcome::NotRun, now), now).await?;
                 return Ok(None);
             }
             calls::get(conn, run, step, call_id).await
@@ -74,11 +82,17 @@ impl Journal<'_> {
         }
     }
 
+    /// What a call comes to whose question has no answer yet while the turn stops: told, and not written down.
+    pub fn unanswered(&self) -> Done {
+        self.done("not run: the turn was stopped".to_owned(), true)
+    }
+
     /// Step 10.
-    pub async fn finish(&self, done: &Done) -> Result<()> {
+    pub async fn finish(&self, tool: &str, done: &Done, outcome: Outcome) -> Result<()> {
         let (run, step, now) = (self.call.run, self.call.step, self.executor.clock.now());
         let write = async |conn: &mut store::Conn| {
-            calls::finish(conn, run, step, &done.call_id, done.is_error, &done.content, now).await
+            calls::finish(conn, run, step, &done.call_id, done.is_error, &done.content, now).await?;
+            audit::append(conn, &self.audited(tool, Decision::Allowed, outcome, now), now).await
         };
         self.executor.db.tx("finish a tool call", write).await
     }
@@ -94,8 +108,23 @@ impl Journal<'_> {
         }
         tracing::warn!("{} was cut off, and nobody knows whether it had its effect", row.tool);
         let done = self.done(OUTCOME_UNKNOWN.to_owned(), true);
-        self.finish(&done).await?;
+        self.finish(&row.tool, &done, Outcome::Unknown).await?;
         Ok(Some(done))
+    }
+
+    fn audited(&self, tool: &str, decision: Decision, outcome: Outcome, now: Moment) -> audit::Entry {
+        audit::Entry {
+            team: self.call.team.clone(),
+            tool: tool.to_owned(),
+            sender: self.call.origin.sender.clone(),
+            run: self.call.run,
+            step: self.call.step,
+            call_id: self.asked.call_id.clone(),
+            arguments: self.arguments(),
+            decision,
+            outcome,
+            duration_ms: (now - self.began).max(0),
+        }
     }
 
     fn done(&self, content: String, is_error: bool) -> Done {

@@ -28,7 +28,7 @@ impl Bounds<'_> {
             written.map_err(|error| ToolError::Broken(anyhow::Error::new(error).context("write a long result")))
         });
         let place = match written.await {
-            Ok(path) => format!("the whole is in `{path}`, which `read` shows"),
+            Ok(path) => format!("the whole is in `{path}`, which `read_file` shows"),
             Err(error) => {
                 let chain = anyhow::Error::new(error);
                 tracing::warn!("a result was too long, and the rest of it is lost: {chain:#}");

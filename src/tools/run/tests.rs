@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
-use base::{Secret, Tasks};
+use base::{Secret, Stop, Tasks};
 use serde_json::json;
 use store::calls::{self, State};
 
@@ -122,11 +122,7 @@ async fn what_is_no_call_is_told_and_runs_nothing() {
              default, and only its own name grants it",
             true,
         ),
-        (
-            "`burn` destroys things and needs a person's approval, which cannot be asked for here: say what you would \
-             do, and let them do it",
-            true,
-        ),
+        ("not run: nobody agreed to it in time", true),
         ("done", false),
         ("not run: two calls of this step have the id `f`", true),
     ];
@@ -279,7 +275,7 @@ async fn a_long_result_keeps_its_ends_and_goes_to_a_file() {
     let done = executor.run_calls(&world.call(), vec![asked("a/../b", "tell", json!({}))]).await.unwrap();
     assert!(done[0].content.len() <= 1_000, "{}", done[0].content.len());
     assert!(done[0].content.starts_with("begin ä") && done[0].content.ends_with("ä end"));
-    assert!(done[0].content.contains("the whole is in `.results/1-1-0.txt`, which `read` shows"));
+    assert!(done[0].content.contains("the whole is in `.results/1-1-0.txt`, which `read_file` shows"));
     assert_eq!(std::fs::read_to_string(world.home().join(".results/1-1-0.txt")).unwrap(), whole);
     assert_eq!(world.rows().await[0].result, done[0].content, "the journal holds what the model got");
 }
@@ -363,6 +359,73 @@ async fn a_call_is_in_the_journal_before_its_effect() {
     });
     let done = world.executor(vec![look]).run_calls(&world.call(), vec![asked("a", "look", json!({}))]).await.unwrap();
     assert_eq!(contents(&done), [("Some(Started)", false)]);
+}
+
+/// Presses a button of the only question, as this sender with this verdict.
+async fn press(db: &Db, option: usize, sender: i64, admin: bool) -> Option<String> {
+    let sender = channels::SenderId::new(channels::Kind::Telegram, sender);
+    let verdict = org::trust::Verdict::Trusted { admin };
+    db.tx("press", async |conn| org::questions::press(conn, (1, option), &sender, verdict, 1).await).await.unwrap()
+}
+
+/// Waits until the question is asked, on paused time.
+async fn asked_for_approval(db: &Db) {
+    let mut bell = db.changes(store::Bell::Questions);
+    while db.read(async |conn| store::questions::get(conn, 1).await).await.unwrap().is_none() {
+        bell.changed().await.unwrap();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_destroys_runs_when_a_person_agrees_who_may() {
+    for (option, expected, ran) in
+        [(0, ("done", false), 1), (1, ("not run: telegram:1 refused it; do not ask again for the same", true), 0)]
+    {
+        let world = World::new().await;
+        let (burn, count) = counting(Spec { destructive: true, ..writes("burn") });
+        let executor = world.executor(vec![burn]);
+        let (db, call) = (world.db.clone(), world.call());
+        let run = executor.run_calls(&call, vec![asked("a", "burn", json!({"what": "all"}))]);
+        let answer = async {
+            asked_for_approval(&db).await;
+            let other = press(&db, 0, 9, false).await;
+            assert_eq!(other.as_deref(), Some("Only `telegram:1` or an admin may answer that."));
+            assert_eq!(press(&db, option, 1, false).await, None, "whoever asked may say so");
+            let late = press(&db, 0, 7, true).await;
+            assert_eq!(late.as_deref(), Some("That was answered already, by `telegram:1`."));
+        };
+        let (done, ()) = tokio::join!(run, answer);
+        assert_eq!(contents(&done.unwrap()), [expected]);
+        assert_eq!(count.load(Ordering::SeqCst), ran);
+        let rows = world.db.read(async |conn| store::outbox::counts(conn).await).await.unwrap();
+        assert_eq!(rows, [("due".to_owned(), 2)], "the question, and the edit that takes its buttons away");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_outlives_the_process_that_asked_it() {
+    let world = World::new().await;
+    let call = world.call();
+    let asks = async |world: &World, stop_when_asked: bool| {
+        let (burn, count) = counting(Spec { destructive: true, ..writes("burn") });
+        let executor = world.executor(vec![burn]);
+        let own = Call { stop: Stop::new(), ..call.clone() };
+        let run = executor.run_calls(&own, vec![asked("a", "burn", json!({}))]);
+        let stop = async {
+            if stop_when_asked {
+                asked_for_approval(&world.db).await;
+                own.stop.cancel();
+            }
+        };
+        let (done, ()) = tokio::join!(run, stop);
+        (contents(&done.unwrap())[0].0.to_owned(), count.load(Ordering::SeqCst))
+    };
+    assert_eq!(asks(&world, true).await, ("not run: the turn was stopped".to_owned(), 0));
+    assert!(world.rows().await.is_empty(), "nothing is written down before there is an answer");
+    assert_eq!(press(&world.db, 0, 7, true).await, None);
+    assert_eq!(asks(&world, false).await, ("done".to_owned(), 1), "the answer that came meanwhile holds");
+    let asked: Vec<_> = world.db.read(async |conn| store::outbox::counts(conn).await).await.unwrap();
+    assert_eq!(asked, [("due".to_owned(), 2)], "asked once");
 }
 
 #[tokio::test(start_paused = true)]

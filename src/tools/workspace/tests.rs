@@ -3,6 +3,8 @@
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
+use proptest::prelude::*;
+
 use super::*;
 
 struct House {
@@ -42,6 +44,7 @@ fn what_lies_outside_is_refused_and_what_is_inside_is_opened() {
     symlink("/etc/passwd", home.join("a/absolute")).unwrap();
     symlink("file.txt", home.join("a/in")).unwrap();
     symlink("a", home.join("inside")).unwrap();
+    std::fs::hard_link(house.root.join("secret.txt"), home.join("a/twin")).unwrap();
 
     let absolute = home.join("a/file.txt");
     let real = home.canonicalize().unwrap().join("a/file.txt");
@@ -60,8 +63,12 @@ fn what_lies_outside_is_refused_and_what_is_inside_is_opened() {
         ("a/absolute", "`a/absolute` is a link elsewhere, and links are not followed: name the file itself"),
         ("a/in", "`a/in` is a link to `file.txt`, and links are not followed: name the file itself"),
         ("a/in/", "`a/in/` is a link to `file.txt`, and links are not followed: name the file itself"),
-        ("a", "`a` is a folder: use `list`"),
-        ("", "`` is a folder: use `list`"),
+        (
+            "a/twin",
+            "`a/twin` has several names (hard links), and one of them may lie outside of the workspace: use a copy",
+        ),
+        ("a", "`a` is a folder: use `list_directory`"),
+        ("", "`` is a folder: use `list_directory`"),
         ("nothing\n", "there is no `nothing\\n` in the workspace"),
         ("a/file.txt/x", "a part of `a/file.txt/x` is a file, not a folder"),
         ("a\0b", "`a\\u{0}b` is not a path"),
@@ -79,7 +86,7 @@ fn what_lies_outside_is_refused_and_what_is_inside_is_opened() {
         ("a/up", "`a/up` is a link to `../..`, and links are not followed: name the file itself"),
         ("a/up/", "`a/up/` is a link to `../..`, and links are not followed: name the file itself"),
         ("a/up/..", "`a/up/..` is outside of the workspace"),
-        ("a/file.txt", "`a/file.txt` is not a folder: use `read`"),
+        ("a/file.txt", "`a/file.txt` is not a folder: use `read_file`"),
     ] {
         assert_eq!(refusal(workspace.open_dir(bad)), expected);
     }
@@ -164,4 +171,208 @@ fn long_results_are_kept_for_a_while() {
     symlink("../../secret.txt", home.join(".results/link")).unwrap();
     assert!(workspace.write_result("link", "overwritten").is_err());
     assert_eq!(std::fs::read_to_string(house.root.join("secret.txt")).unwrap(), "secret");
+}
+
+/// Writes a text, whatever is there.
+fn put(workspace: &Workspace, path: &str, make_folders: bool, text: &str) -> Result<PathBuf, ToolError> {
+    let written = workspace.change(path, make_folders, |_, _| Ok((Some(text.as_bytes().to_vec()), ())));
+    written.map(|(path, ())| path)
+}
+
+#[test]
+fn a_file_is_replaced_whole_and_keeps_its_mode() {
+    use std::os::unix::fs::PermissionsExt;
+    let house = house();
+    let (workspace, home) = main_team(&house);
+    let path = put(&workspace, "a/./b/../c/new.sh", true, "one").unwrap();
+    assert_eq!(path, Path::new("a/c/new.sh"));
+    let file = home.join("a/c/new.sh");
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o4755)).unwrap();
+    let mut reader = std::fs::File::open(&file).unwrap();
+    put(&workspace, "a/c/new.sh", false, "two").unwrap();
+    let mut before = String::new();
+    io::Read::read_to_string(&mut reader, &mut before).unwrap();
+    assert_eq!((before.as_str(), std::fs::read_to_string(&file).unwrap().as_str()), ("one", "two"));
+    assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o7777, 0o755, "not as somebody else");
+    assert_eq!(std::fs::read_dir(home.join("a/c")).unwrap().count(), 1, "nothing else is left");
+
+    // What a crash left in the middle of a write is no harm.
+    std::fs::write(home.join("a/c/.hive-writing"), "half").unwrap();
+    put(&workspace, "a/c/new.sh", false, "three").unwrap();
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "three");
+    assert_eq!(std::fs::read_dir(home.join("a/c")).unwrap().count(), 1);
+}
+
+#[test]
+fn nothing_is_written_through_a_link_or_into_what_is_no_file() {
+    let house = house();
+    let (workspace, home) = main_team(&house);
+    std::fs::write(house.root.join("secret.txt"), "secret").unwrap();
+    std::fs::write(home.join("config.yaml"), "mine").unwrap();
+    std::fs::create_dir(home.join("a")).unwrap();
+    std::fs::write(home.join("a/closed"), "closed").unwrap();
+    let mut closed = std::fs::metadata(home.join("a/closed")).unwrap().permissions();
+    closed.set_readonly(true);
+    std::fs::set_permissions(home.join("a/closed"), closed).unwrap();
+    symlink("../../secret.txt", home.join("a/out")).unwrap();
+    symlink("..", home.join("a/up")).unwrap();
+    symlink("../..", home.join("a/away")).unwrap();
+    symlink("../config.yaml", home.join("a/mine")).unwrap();
+    symlink("nowhere", home.join("a/dangling")).unwrap();
+    std::fs::hard_link(house.root.join("secret.txt"), home.join("a/twin")).unwrap();
+    std::fs::hard_link(home.join("config.yaml"), home.join("a/alias")).unwrap();
+    let _socket = std::os::unix::net::UnixListener::bind(home.join("a/socket")).unwrap();
+
+    for (bad, expected) in [
+        ("a/out", "is a link to `../../secret.txt`"),
+        ("a/mine", "is a link to `../config.yaml`"),
+        ("a/dangling", "is a link to `nowhere`"),
+        ("a/up/config.yaml", "`up` is a link to `..`"),
+        ("a/up/x", "`up` is a link to `..`"),
+        ("a/away/other/x", "`away` is a link to `../..`"),
+        ("a/twin", "has several names"),
+        ("a/alias", "has several names"),
+        ("a/socket", "is neither a file nor a folder"),
+        ("a", "is a folder"),
+        ("a/closed", "is marked as read-only"),
+        ("a/closed/x", "a part of `a/closed/x` is a file"),
+        ("config.yaml", "is governed by the hive"),
+        ("A/../Config.yaml", "is governed by the hive"),
+        ("a/.hive-writing", "is a name that the hive uses"),
+        ("../x", "is outside of the workspace"),
+    ] {
+        let why = refusal(put(&workspace, bad, true, "overwritten"));
+        assert!(why.contains(expected), "{bad}: {why}");
+    }
+    assert!(refusal(put(&workspace, "none/x", false, "x")).contains("the folder of `none/x` is not there"));
+    assert_eq!(std::fs::read_to_string(house.root.join("secret.txt")).unwrap(), "secret");
+    assert_eq!(std::fs::read_to_string(home.join("config.yaml")).unwrap(), "mine");
+    assert!(!home.join("none").exists());
+    let most = usize::try_from(FILE_BYTES_MAX).unwrap();
+    assert!(refusal(put(&workspace, "big", true, &"x".repeat(most + 1))).contains("would be longer"));
+}
+
+/// Somebody exchanges a folder and a file for links that lead out, again and again while files are written there:
+/// never does one arrive outside.
+#[test]
+fn a_folder_that_is_exchanged_for_a_link_meanwhile_takes_nothing_out() {
+    let house = house();
+    let (workspace, home) = main_team(&house);
+    let (outside, folder) = (house.root.join("outside"), home.join("folder"));
+    std::fs::create_dir(&outside).unwrap();
+    std::fs::write(outside.join("file"), "theirs").unwrap();
+    std::fs::create_dir(&folder).unwrap();
+    let done = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(std::sync::atomic::Ordering::Acquire) {
+                std::fs::rename(&folder, home.join("away")).unwrap();
+                symlink("../outside", &folder).unwrap();
+                std::fs::remove_file(&folder).unwrap();
+                std::fs::rename(home.join("away"), &folder).unwrap();
+                symlink("../../outside/file", folder.join("link")).unwrap();
+                std::fs::rename(folder.join("link"), folder.join("file")).unwrap();
+                std::fs::remove_file(folder.join("file")).unwrap();
+            }
+        });
+        let mut written = 0;
+        for _ in 0..1_500 {
+            written += usize::from(put(&workspace, "folder/file", false, "ours").is_ok());
+        }
+        done.store(true, std::sync::atomic::Ordering::Release);
+        assert!(written > 0, "nothing was ever written: this check would pass while checking nothing");
+    });
+    assert_eq!(std::fs::read_to_string(outside.join("file")).unwrap(), "theirs");
+    assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 1);
+}
+
+#[test]
+fn what_is_sent_is_kept_where_no_team_reaches_it() {
+    let house = house();
+    let (workspace, home) = main_team(&house);
+    std::fs::write(home.join("report.txt"), "report").unwrap();
+    let open = || workspace.open_file("report.txt").unwrap().0;
+    let copy = house.workspaces.keep_to_send(&mut open(), 6).unwrap().unwrap();
+    assert_eq!(house.workspaces.keep_to_send(&mut open(), 5).unwrap(), None, "too long");
+    std::fs::write(home.join("report.txt"), "changed").unwrap();
+    assert_eq!(std::fs::read_to_string(&copy).unwrap(), "report");
+    assert!(copy.is_absolute() && !copy.starts_with(home.canonicalize().unwrap()));
+    assert!(refusal(workspace.open_file(copy.to_str().unwrap())).ends_with("is outside of the workspace"));
+    assert!(".outgoing".parse::<TeamName>().is_err());
+    assert_eq!(house.workspaces.sweep_results(i64::MAX / 1_000_000).unwrap(), 1);
+    assert!(!copy.exists());
+}
+
+#[test]
+fn what_was_read_is_known_to_who_read_it_and_the_oldest_is_forgotten() {
+    let house = house();
+    let reader = |topic| Reader { team: TeamName::main(), topic: Some(base::TopicId(topic)) };
+    let mark = || Mark::of(b"x");
+    house.workspaces.note(&reader(1), Path::new("a"), mark());
+    assert_eq!(house.workspaces.known(&reader(1), Path::new("a")), Some(mark()));
+    assert_eq!(house.workspaces.known(&reader(2), Path::new("a")), None);
+    for file in 0..20_000 {
+        house.workspaces.note(&reader(1), Path::new(&file.to_string()), mark());
+    }
+    assert_eq!(house.workspaces.known(&reader(1), Path::new("a")), None);
+    assert_eq!(house.workspaces.known(&reader(1), Path::new("19999")), Some(mark()));
+}
+
+/// Everything below a folder but one folder of it: paths, and what is in the files.
+fn contents(folder: &Path, without: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path == without {
+            continue;
+        }
+        if path.is_dir() && !path.is_symlink() {
+            found.extend(contents(&path, without));
+        }
+        let bytes = if path.is_file() { std::fs::read(&path).unwrap() } else { Vec::new() };
+        found.push((path, bytes));
+    }
+    found.sort();
+    found
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+    #[test]
+    fn no_path_reads_or_writes_outside_whatever_links_there_are(
+        paths in proptest::collection::vec(
+            proptest::collection::vec(
+                prop_oneof![
+                    Just(".."), Just("."), Just("a"), Just("up"), Just("away"), Just("out"), Just("root"), Just("secret"),
+                    Just("config.yaml"), Just("%2e%2e"), Just("main"), Just(""), Just("..\\.."),
+                ],
+                1..6,
+            ),
+            1..20,
+        )
+    ) {
+        let house = house();
+        let (workspace, home) = main_team(&house);
+        std::fs::write(house.root.join("secret"), "theirs").unwrap();
+        std::fs::create_dir_all(house.root.join("other/a")).unwrap();
+        std::fs::write(home.join("config.yaml"), "governed").unwrap();
+        std::fs::create_dir(home.join("a")).unwrap();
+        for (link, target) in [("up", ".."), ("a/away", "../../other"), ("a/out", "../../secret"), ("root", "/"), ("a/up", "..")] {
+            symlink(target, home.join(link)).unwrap();
+        }
+        let top = house.root.ancestors().nth(2).unwrap();
+        let before = contents(top, &home);
+        for parts in paths {
+            let path = parts.join("/");
+            if let Ok((mut file, _)) = workspace.open_file(&path) {
+                let mut text = String::new();
+                io::Read::read_to_string(&mut file, &mut text).unwrap();
+                prop_assert!(text != "theirs", "{} was read", path);
+            }
+            // Refused or written: what counts is what is there afterwards.
+            put(&workspace, &path, true, "ours").ok();
+        }
+        prop_assert_eq!(contents(top, &home), before);
+        prop_assert_eq!(std::fs::read_to_string(home.join("config.yaml")).unwrap(), "governed");
+    }
 }

@@ -12,6 +12,8 @@ use super::{Named, real};
 pub(super) const ALL: &[Named] = &[
     ("doctor_finds_nothing_wrong_where_nothing_is", || real(healthy())),
     ("doctor_names_wrong_tokens_and_keys_without_showing_them", || real(ill())),
+    ("every_call_of_a_tool_is_in_the_audit_and_a_changed_row_shows", || real(audited())),
+    ("a_tool_is_explained_with_the_rule_that_decided", || real(explained())),
     ("a_backup_of_a_running_hive_is_whole", || real(backed_up())),
     ("every_line_of_a_json_log_is_json", || real(json_log())),
     ("no_secret_is_in_the_log_or_in_the_database", || real(secrets())),
@@ -36,6 +38,50 @@ async fn healthy() {
     shows_no_secret(&world, &doctor.output);
     shows_no_secret(&world, &doctor.log);
     drop(product);
+}
+
+async fn audited() {
+    let world = World::with_anthropic().await;
+    world.model.queue(Reply::call("list_directory", &serde_json::json!({ "path": "." })));
+    world.model.queue(Reply::text("It is empty."));
+    let asked = world.setup.run(&["chat"], "what is in your folder?\n").await;
+    assert_eq!(asked.code(), Some(0), "{}{}", asked.output, asked.log);
+    let listed = world.setup.run(&["audit", "--json"], "").await;
+    let row: Value = serde_json::from_str(listed.output.trim()).expect("one call is one line");
+    assert_eq!(
+        (&row["tool"], &row["decision"], &row["outcome"]),
+        (&"list_directory".into(), &"allowed".into(), &"done".into())
+    );
+    let whole = world.setup.run(&["audit", "verify"], "").await;
+    assert_eq!(whole.code(), Some(0), "{}{}", whole.output, whole.log);
+    let rows = rusqlite::Connection::open(world.setup.run_dir().join("openhive.db")).expect("it is there");
+    rows.execute_batch("DROP TRIGGER audit_is_never_changed; UPDATE audit SET sender = 'discord:1'").expect("spoilt");
+    let spoilt = world.setup.run(&["audit", "verify"], "").await;
+    assert_eq!(spoilt.code(), Some(1), "{}{}", spoilt.output, spoilt.log);
+    assert!(spoilt.output.contains("row 1 is not to be trusted"), "{}", spoilt.output);
+    let doctor = world.setup.run(&["doctor", "--offline"], "").await;
+    assert!(doctor.output.contains("WRONG  audit: row 1"), "{}", doctor.output);
+}
+
+async fn explained() {
+    let world = World::new().await;
+    let setup =
+        world.setup.clone().file("config.yaml", "team: { toolboxes: [scout] }\n").set("HIVE_ADMINS", "discord:1");
+    for (arguments, code, part) in [
+        (&["explain", "main", "list_topics"][..], 1, "no chosen toolbox and no direct grant names it"),
+        (&["explain", "main", "read_file"], 0, "every main agent has it"),
+        (&["explain", "main", "create_toolbox", "--sender", "discord:1"], 1, "disabled by default"),
+        (&["explain", "main", "read_file", "--sender", "discord:2"], 1, "reaches no tool"),
+        (&["explain", "main", "no_such"], 1, "There is no tool `no_such`"),
+        (&["explain", "other", "read_file"], 1, "there is no team `other`"),
+    ] {
+        let asked = setup.run(arguments, "").await;
+        let said = format!("{}{}", asked.output, asked.log);
+        assert!(asked.code() == Some(code) && said.contains(part), "{arguments:?}: {:?} {said}", asked.code());
+    }
+    let wrong = world.setup.clone().file("config.yaml", "team: { toolboxes: [research, sconut] }\n");
+    let refused = wrong.run(&["explain", "main", "read_file"], "").await;
+    assert!(refused.log.contains("there is no toolbox `sconut`"), "{}", refused.log);
 }
 
 async fn ill() {

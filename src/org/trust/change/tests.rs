@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use channels::{Addressed, Button, Content, Emphasis, Inbound, Place, Sender, Text};
+use base::OutboxId;
+use channels::{Action, Addressed, Button, Content, Emphasis, Inbound, Piece, Place, Sender, Text};
 use store::Db;
+use store::outbox::{self, New};
 
 use super::*;
 use crate::trust::KindPolicy;

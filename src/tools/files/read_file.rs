@@ -1,9 +1,9 @@
-//! `read`: a text file of the workspace, a page at a time.
+//! `read_file`: a text file of the workspace, a page at a time.
 
 use std::borrow::Cow;
+use std::io::Seek;
 use std::time::Duration;
 
-use base::Stop;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -11,7 +11,7 @@ use super::page::{self, Page, Wanted};
 use crate::call::Call;
 use crate::spec::{Availability, Domain, Effect, Ops, Partition, Provenance, Source, Spec};
 use crate::tool::{Tool, ToolError};
-use crate::workspace::{Workspace, Workspaces, blocking, explain, shown};
+use crate::workspace::{Mark, Reader, Use, Workspaces, blocking, explain, plain, shown};
 
 /// How many lines are read where nobody said how many.
 const LINES: u64 = 2_000;
@@ -39,9 +39,9 @@ pub struct ReadArgs {
 
 impl Tool for Read {
     const SPEC: Spec = Spec {
-        name: Cow::Borrowed("read"),
-        aliases: &["read_file"],
-        about: Cow::Borrowed(include_str!("../../../prompts/tools/read.md")),
+        name: Cow::Borrowed("read_file"),
+        aliases: &["read"],
+        about: Cow::Borrowed(include_str!("../../../prompts/tools/read_file.md")),
         domain: Domain::Files,
         source: Source::Native,
         availability: Availability::Both,
@@ -63,21 +63,33 @@ impl Tool for Read {
         if from == 0 || lines_max == 0 {
             return Err(ToolError::refused("`offset` and `limit` count from 1"));
         }
+        let reader = Reader::of(call);
         let (workspaces, team, stop) = (self.workspaces.clone(), call.team.clone(), call.stop.clone());
         let wanted = Wanted { from, lines_max };
-        blocking(move || read(&workspaces.of(&team)?, &args.path, wanted, &stop)).await
+        blocking(move || {
+            let workspace = workspaces.of(&team)?;
+            let (mut file, metadata) = workspace.open_file(&args.path)?;
+            let fail = |error: std::io::Error| explain(&args.path, &error);
+            let (mark, bytes) = Mark::read(&mut file, &metadata).map_err(fail)?;
+            let page = match &bytes {
+                Some(bytes) => page::read(bytes.as_slice(), wanted, &stop),
+                None => file.rewind().and_then(|()| page::read(file, wanted, &stop)),
+            };
+            let page = page.map_err(fail)?;
+            // Whoever was told that it is no text knows as much of it as can be told.
+            if page != Page::Stopped {
+                workspaces.note(&reader, &plain(&workspace.path(&args.path, Use::Read)?), mark);
+            }
+            show(&args.path, page, wanted, metadata.len())
+        })
+        .await
     }
 }
 
-fn read(workspace: &Workspace, path: &str, wanted: Wanted, stop: &Stop) -> Result<String, ToolError> {
-    let (file, metadata) = workspace.open_file(path)?;
-    let page = page::read(file, wanted, stop).map_err(|error| explain(path, &error))?;
+fn show(path: &str, page: Page, wanted: Wanted, size: u64) -> Result<String, ToolError> {
     let (text, last, more, broken) = match page {
         Page::Lines { text, last, more, broken } => (text, last, more, broken),
-        Page::Binary => {
-            let size = metadata.len();
-            return Err(ToolError::refused(format!("{} is not a text file ({size} bytes)", shown(path))));
-        }
+        Page::Binary => return Err(ToolError::refused(format!("{} is not a text file ({size} bytes)", shown(path)))),
         Page::Stopped => return Err(ToolError::refused("stopped")),
     };
     if text.is_empty() {

@@ -1,4 +1,4 @@
-//! `list`: what is in a folder of the workspace.
+//! `list_directory`: what is in a folder of the workspace.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -40,6 +40,7 @@ pub struct ListArgs {
     #[serde(default)]
     pub recursive: bool,
     /// How many levels deep a recursive list goes, 1 to 10. Left out: 3.
+    #[serde(alias = "maxDepth")]
     #[schemars(range(min = 1, max = 10))]
     pub max_depth: Option<u32>,
     /// Only entries whose own name matches: `*` is any run of characters, `?` is any one.
@@ -48,9 +49,9 @@ pub struct ListArgs {
 
 impl Tool for List {
     const SPEC: Spec = Spec {
-        name: Cow::Borrowed("list"),
-        aliases: &["list_directory"],
-        about: Cow::Borrowed(include_str!("../../../prompts/tools/list.md")),
+        name: Cow::Borrowed("list_directory"),
+        aliases: &["list"],
+        about: Cow::Borrowed(include_str!("../../../prompts/tools/list_directory.md")),
         domain: Domain::Files,
         source: Source::Native,
         availability: Availability::Both,

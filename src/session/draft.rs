@@ -176,11 +176,8 @@ impl Life {
 
     /// The text without secrets, and without an end that could be the beginning of one.
     fn visible(&self, text: &str) -> String {
-        let scrub = &self.session.office.scrub;
-        // Cleaned before it is cut: the cut may lie inside a secret, whose beginning would not be known as one.
-        let mut clean = scrub.clean(text);
-        clean.truncate(clean.floor_char_boundary(clean.len().saturating_sub(scrub.longest())));
-        clean
+        // What may be the beginning of a secret waits until it is known to be none.
+        self.session.office.scrub.clean_unfinished(text)
     }
 
     async fn draft(&mut self, text: &str, now: Moment) -> Result<(), SendError> {

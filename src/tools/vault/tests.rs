@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use base::{Clock, Secret, TeamName};
-use org::vault::{Key, Vault, VaultRules};
+use base::{Secret, TeamName};
+use org::vault::Vault;
 use serde_json::{Value, json};
 
 use super::{VaultDelete, VaultGet, VaultList, VaultSet};
 use crate::spec::Admission;
-use crate::testing::{START, World, asked};
+use crate::testing::{World, asked};
 use crate::{AnyTool, Call, Done};
 
 struct Kept {
@@ -19,9 +19,7 @@ struct Kept {
 impl Kept {
     async fn new() -> Kept {
         let world = World::new().await;
-        let key = Key::read(&Secret::new("5a".repeat(32)), "the test").unwrap();
-        let clock = Clock::starting_at(START);
-        let vault = Vault::with_key(&world.db, clock, &world.scrub, &key, VaultRules::default()).await.unwrap();
+        let vault = world.vault.clone();
         Kept { world, vault }
     }
 

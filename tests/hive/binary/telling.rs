@@ -68,7 +68,7 @@ async fn explained() {
     let setup =
         world.setup.clone().file("config.yaml", "team: { toolboxes: [scout] }\n").set("HIVE_ADMINS", "discord:1");
     for (arguments, code, part) in [
-        (&["explain", "main", "list_topics"][..], 1, "no chosen toolbox and no direct grant names it"),
+        (&["explain", "main", "list_topics"][..], 1, "none of the agent's toolboxes or direct grants names it"),
         (&["explain", "main", "read_file"], 0, "every main agent has it"),
         (&["explain", "main", "create_toolbox", "--sender", "discord:1"], 1, "disabled by default"),
         (&["explain", "main", "read_file", "--sender", "discord:2"], 1, "reaches no tool"),

@@ -12,6 +12,7 @@ use channels::console::Console;
 use channels::{Channel, discord, telegram};
 use llm::Models;
 use store::Db;
+use tools::shell::{ShellRules, Support};
 
 use super::logging;
 use crate::app::{Hive, House, Minds, Parts};
@@ -90,7 +91,9 @@ async fn serve(config: Config, terminal: Terminal, scrub: Scrub) -> Result<ExitC
         policy: config.trust,
         house: House { data_dir, run_dir, scrub, vault_key, listen_every: LISTEN },
     };
+    let home = parts.house.run_dir.join("teams").join(base::ids::MAIN);
     let hive = Hive::start(parts).await?;
+    signals.spawn("look at what commands can be confined with", async move { tell_confinement(&home).await });
     let deaf = tokio::select! {
         biased;
         () = told.cancelled() => false,
@@ -125,6 +128,19 @@ fn listener(socket: &Path) -> Result<tokio::net::UnixListener> {
 }
 
 /// Cancelled by SIGTERM or Ctrl-C.
+
+/// Says in the log what this machine can confine of the shell's commands.
+async fn tell_confinement(home: &Path) {
+    let rules = ShellRules::default();
+    match Support::probe(&rules, home).await {
+        Ok(support) => match support.lacks() {
+            Some(lack) => tracing::warn!("no command of a shell runs here, because {lack}: {support}"),
+            None => tracing::info!("commands of the shell: {support}"),
+        },
+        Err(error) => tracing::warn!("what commands of the shell can be confined with is not known: {error:#}"),
+    }
+}
+
 fn told_to_stop(tasks: &Tasks) -> Result<Stop> {
     use tokio::signal::unix::{SignalKind, signal};
     let told = Stop::new();

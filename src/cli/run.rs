@@ -127,8 +127,6 @@ fn listener(socket: &Path) -> Result<tokio::net::UnixListener> {
     Ok(listener)
 }
 
-/// Cancelled by SIGTERM or Ctrl-C.
-
 /// Says in the log what this machine can confine of the shell's commands.
 async fn tell_confinement(home: &Path) {
     let rules = ShellRules::default();
@@ -141,6 +139,7 @@ async fn tell_confinement(home: &Path) {
     }
 }
 
+/// Cancelled by SIGTERM or Ctrl-C.
 fn told_to_stop(tasks: &Tasks) -> Result<Stop> {
     use tokio::signal::unix::{SignalKind, signal};
     let told = Stop::new();

@@ -1,6 +1,7 @@
 //! The platforms' rates, kept by us: per conversation and overall.
 
 mod bucket;
+mod clock;
 #[cfg(test)]
 mod tests;
 mod window;
@@ -13,6 +14,7 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::ConversationId;
 use bucket::Bucket;
+pub use clock::{Moment, TokioClock};
 pub use window::Turn;
 use window::Window;
 

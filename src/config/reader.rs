@@ -84,6 +84,14 @@ impl<'l> Reader<'l> {
         default.iter().map(|text| form.read(text).expect("a default of ours is well formed")).collect()
     }
 
+    /// The items of the list `key`, if it is there: an empty list says something else than none.
+    pub(super) fn find_list<T>(&mut self, key: &'static str, form: &Form<T>) -> Option<Vec<T>> {
+        self.place.log.known(self.key(key), "");
+        let there = self.has(key);
+        let items = self.value(key).items();
+        there.then(|| items.into_iter().filter_map(|item| item.read(form)).collect())
+    }
+
     /// The well-formed items of the list `key`, each with its place; an absent list is empty.
     pub(super) fn items<T>(&mut self, key: &'static str, form: &Form<T>) -> Vec<(T, Value<'l>)> {
         self.place.log.known(self.key(key), "[]");

@@ -46,11 +46,10 @@ pub struct Bucket {
 
 pub(super) fn read(mut section: Reader<'_>) -> Team {
     let allowed_tools = section.list("allowed_tools", &["*"], &tool());
-    let toolboxes = section.has("toolboxes");
-    let listed = section.list("toolboxes", &[], &toolbox());
+    let toolboxes = section.find_list("toolboxes", &toolbox());
     let team = Team {
         allowed_tools,
-        toolboxes: toolboxes.then_some(listed),
+        toolboxes,
         daily_ops_max: section
             .get("max_concurrent_daily_ops", "5", &whole(1..=100))
             .try_into()

@@ -5,18 +5,16 @@
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
-use std::ops::Add;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use base::TeamName;
-use governor::clock::{Clock, Reference};
+use channels::pace::{Moment, TokioClock};
+use governor::clock::Clock;
 use governor::middleware::NoOpMiddleware;
-use governor::nanos::Nanos;
 use governor::state::{InMemoryState, NotKeyed};
 use governor::{Quota, RateLimiter};
 use serde::Deserialize;
-use tokio::time::Instant;
 
 /// The slowest refill that is counted, one request in a week, and the fastest, one in a microsecond: a full bucket of
 /// the largest burst has to fit governor's arithmetic, 64 bits of nanoseconds.
@@ -97,40 +95,6 @@ impl Bucket {
         let burst = NonZeroU32::new(rule.burst.min(BURST_MAX)).unwrap_or(NonZeroU32::MIN);
         let quota = Quota::with_period(rule.every()).expect("the period is not zero: it was clamped");
         Bucket { rule, limiter: RateLimiter::direct_with_clock(quota.allow_burst(burst), TokioClock) }
-    }
-}
-
-/// tokio's clock as governor wants it: a test on paused time is exact.
-#[derive(Clone)]
-struct TokioClock;
-
-/// A point on it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Moment(Instant);
-
-impl Clock for TokioClock {
-    type Instant = Moment;
-
-    fn now(&self) -> Moment {
-        Moment(Instant::now())
-    }
-}
-
-impl Add<Nanos> for Moment {
-    type Output = Moment;
-
-    fn add(self, nanos: Nanos) -> Moment {
-        Moment(self.0 + Duration::from(nanos))
-    }
-}
-
-impl Reference for Moment {
-    fn duration_since(&self, earlier: Moment) -> Nanos {
-        self.0.saturating_duration_since(earlier.0).into()
-    }
-
-    fn saturating_sub(&self, nanos: Nanos) -> Moment {
-        Moment(self.0.checked_sub(nanos.into()).unwrap_or(self.0))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Questions to people in the middle of a turn: asked once, answered by whoever may, by nobody else.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use base::{Moment, RunId, TopicId};
 use channels::{Action, Button, ConversationId, Emphasis, SenderId, render};
 use store::Conn;
@@ -56,15 +56,7 @@ pub async fn ask(conn: &mut Conn, ask: &Ask<'_>, now: Moment) -> Result<Question
             questions::shown(conn, id, notice).await?;
         }
     }
-    let asked = Question {
-        id,
-        options: labels,
-        asker: ask.asker.cloned(),
-        notice: None,
-        expires_at: ask.expires_at,
-        answer: None,
-    };
-    Ok(questions::get(conn, id).await?.unwrap_or(asked))
+    questions::get(conn, id).await?.context("a question is there once it was asked")
 }
 
 /// Which question and option a button stands for; `None` where it is none of ours.

@@ -130,6 +130,8 @@ struct Turn<'a> {
     said: Vec<Row>,
     /// The mailbox was looked into just now.
     looked: bool,
+    /// What the team remembers that matters, and how much had been said when it was looked up.
+    remembered: Option<(usize, String)>,
     finished: bool,
 }
 
@@ -163,7 +165,19 @@ impl<'a> Turn<'a> {
     fn of(session: &'a Arc<Sessions>, task: &'a Task, run: Run, topic: TopicId, said: Vec<Row>) -> Self {
         let draft = Draft::begin(session, &task.origin, run.id, None);
         let begun = session.clock.now();
-        Turn { session, task, run: run.id, topic, steps: run.steps, begun, draft, said, looked: false, finished: false }
+        Turn {
+            session,
+            task,
+            run: run.id,
+            topic,
+            steps: run.steps,
+            begun,
+            draft,
+            said,
+            looked: false,
+            remembered: None,
+            finished: false,
+        }
     }
 
     /// Goes on until the turn has an ending. `None`: it was written already, or the hive stops.
@@ -193,6 +207,7 @@ impl<'a> Turn<'a> {
                 let text = joined(&history.said_so_far(self.run)?, &apology::of_steps(self.steps));
                 return Ok(Some(self.ending(End::Failed, "the turn's steps are used up".to_owned(), text)));
             }
+            self.remember().await?;
             let left =
                 self.session.limits.turn.saturating_sub(base::clock::millis(self.session.clock.now() - self.begun));
             let step = tokio::select! {
@@ -245,17 +260,26 @@ impl<'a> Turn<'a> {
         self.session.db.read(async |conn| history::read(conn, self.topic, self.run, limit).await).await
     }
 
-    /// What the team remembers that matters to what people said in this turn.
-    async fn memory(&self) -> Result<String> {
-        let words = |row: &Row| match &row.event.content {
-            Content::Text(said) => Some(said.text.clone()),
-            _ => None,
-        };
-        let said: Vec<String> = self.said.iter().filter_map(words).collect();
+    /// Looks up what the team remembers that matters to what people said, once for what they said.
+    async fn remember(&mut self) -> Result<()> {
+        if self.remembered.as_ref().is_some_and(|(said, _)| *said == self.said.len()) {
+            return Ok(());
+        }
         let (library, team, now) = (&self.session.office.library, &self.task.team, self.session.clock.now());
-        let question = memory::question(library, &said.join("\n")).await;
-        let read = async |conn: &mut Conn| memory::inject(conn, library, team, &question, MEMORY_TOKENS, now).await;
-        self.session.db.read(read).await
+        let any = async |conn: &mut Conn| store::memory::list(conn, team, None, 1).await;
+        let mut memory = String::new();
+        if !self.session.db.read(any).await?.is_empty() {
+            let words = |row: &Row| match &row.event.content {
+                Content::Text(said) => Some(said.text.clone()),
+                _ => None,
+            };
+            let said: Vec<String> = self.said.iter().filter_map(words).collect();
+            let question = memory::question(library, &said.join("\n")).await;
+            let read = async |conn: &mut Conn| memory::inject(conn, library, team, &question, MEMORY_TOKENS, now).await;
+            memory = self.session.db.read(read).await?;
+        }
+        self.remembered = Some((self.said.len(), memory));
+        Ok(())
     }
 
     async fn run_tools(&self, step: i64, calls: Vec<Asked>, halt: &Halt) -> Result<()> {
@@ -287,12 +311,11 @@ impl<'a> Turn<'a> {
 
     /// Asks the model once; shortens the topic first where it does not fit.
     async fn ask(&self, history: &mut History) -> Result<Step> {
-        let memory = self.memory().await?;
-        let mut request = self.request(history, &memory)?;
+        let mut request = self.request(history)?;
         if compact::is_due(self.session, &request) {
             if compact::shorten(self.session, self.topic, self.run, history).await? {
                 *history = self.history().await?;
-                request = self.request(history, &memory)?;
+                request = self.request(history)?;
             }
             if compact::is_due(self.session, &request) {
                 compact::squeeze(&mut request.messages);
@@ -311,7 +334,7 @@ impl<'a> Turn<'a> {
             let shorter = compact::shorten(self.session, self.topic, self.run, history).await?;
             if shorter {
                 *history = self.history().await?;
-                request = self.request(history, &memory)?;
+                request = self.request(history)?;
             }
             if shorter || compact::squeeze(&mut request.messages) {
                 let again = self.respond(&request, &said).await;
@@ -348,7 +371,8 @@ impl<'a> Turn<'a> {
         (answer, failed)
     }
 
-    fn request(&self, history: &History, memory: &str) -> Result<Request> {
+    fn request(&self, history: &History) -> Result<Request> {
+        let memory = self.remembered.as_ref().map_or("", |(_, memory)| memory);
         let event = self.said.last().map(|row| &row.event);
         let office = &self.session.office;
         let varies =

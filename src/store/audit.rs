@@ -233,10 +233,9 @@ pub async fn verify(conn: &mut Conn) -> Result<Verified> {
 /// Deletes the oldest rows before `before`, at most `batch`, and notes where the chain goes on. How many went.
 pub async fn prune(conn: &mut Conn, before: Moment, batch: u32) -> Result<u64> {
     // Only from the beginning: a clock that was set back must not make a hole.
-    let oldest: Vec<(i64, Moment)> =
-        sql::query_as("SELECT id, at FROM audit ORDER BY id LIMIT $1").bind(batch).fetch_all(conn).await?;
-    let Some((last, _)) = oldest.into_iter().take_while(|(_, at)| *at < before).last() else { return Ok(0) };
-    let hash: String = sql::query_scalar("SELECT hash FROM audit WHERE id = $1").bind(last).fetch_one(conn).await?;
+    let oldest: Vec<(i64, Moment, String)> =
+        sql::query_as("SELECT id, at, hash FROM audit ORDER BY id LIMIT $1").bind(batch).fetch_all(conn).await?;
+    let Some((last, _, hash)) = oldest.into_iter().take_while(|(_, at, _)| *at < before).last() else { return Ok(0) };
     settings::set(conn, ANCHOR, &hash).await?;
     Ok(sql::query("DELETE FROM audit WHERE id <= $1").bind(last).execute(conn).await?.rows_affected())
 }

@@ -3,12 +3,15 @@
 use anyhow::Result;
 use base::Moment;
 
-use crate::{Conn, audit, sql};
+use crate::{Conn, audit, memory, sql};
+
+/// How many newer versions a memory has before an older one goes.
+const VERSIONS: u32 = 20;
 
 /// Before which moment rows of each sort may go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Before {
-    /// Messages in and out, and the tasks they caused.
+    /// Messages in and out, the tasks they caused, and memories that were deleted.
     pub talk: Moment,
     /// Turns: what was said in them and their tool calls.
     pub journal: Moment,
@@ -68,5 +71,6 @@ pub async fn prune(conn: &mut Conn, before: &Before, batch: u32) -> Result<u64> 
         gone += sql::query(sql).bind(moment).bind(batch).execute(&mut *conn).await?.rows_affected();
     }
     gone += audit::prune(conn, before.changes, batch).await?;
+    gone += memory::prune(conn, before.talk, VERSIONS, batch).await?;
     Ok(gone)
 }

@@ -1,7 +1,7 @@
 //! Statements: a text, its values, and the rows that come back.
 //!
-//! They run on the thread of their caller. A driver that hands each statement to a thread of its own costs two
-//! wake-ups a statement; SQLite answers most of ours in a tenth of that time, and only a commit waits for the disk.
+//! They run on the thread of their caller: a driver that hands each statement to a thread of its own costs two wake-ups
+//! a statement, which is more than most of ours take. Only a commit waits for the disk.
 //! The functions are `async` all the same: callers need not know which engine keeps the rows.
 
 use std::borrow::Cow;

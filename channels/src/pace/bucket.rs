@@ -1,18 +1,16 @@
 //! One rate limit: governor's algorithm on tokio's clock, with a look that takes nothing.
 
 use std::num::NonZeroU32;
-use std::ops::Add;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use governor::clock::{Clock, Reference};
 use governor::middleware::NoOpMiddleware;
 use governor::nanos::Nanos;
 use governor::state::StateStore;
 use governor::{Quota, RateLimiter};
 use tokio::time::Instant;
 
-use super::Rate;
+use super::{Moment, Rate, TokioClock};
 
 /// The longest `every` that is counted, and far beyond any platform's: keeps governor's arithmetic in range.
 const EVERY_MAX: Duration = Duration::from_hours(24);
@@ -78,39 +76,5 @@ impl StateStore for Level {
             *level = Some(next);
         }
         Ok(outcome)
-    }
-}
-
-/// tokio's clock as governor wants it.
-#[derive(Clone)]
-struct TokioClock;
-
-/// A point on it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Moment(Instant);
-
-impl Clock for TokioClock {
-    type Instant = Moment;
-
-    fn now(&self) -> Moment {
-        Moment(Instant::now())
-    }
-}
-
-impl Add<Nanos> for Moment {
-    type Output = Moment;
-
-    fn add(self, nanos: Nanos) -> Moment {
-        Moment(self.0 + Duration::from(nanos))
-    }
-}
-
-impl Reference for Moment {
-    fn duration_since(&self, earlier: Moment) -> Nanos {
-        self.0.saturating_duration_since(earlier.0).into()
-    }
-
-    fn saturating_sub(&self, nanos: Nanos) -> Moment {
-        Moment(self.0.checked_sub(nanos.into()).unwrap_or(self.0))
     }
 }

@@ -88,11 +88,6 @@ impl Scrub {
         ScrubStream { scrub: self.clone(), held: String::new(), covered: 0 }
     }
 
-    /// The length of the longest form that is known, in bytes, with the usual escapes.
-    pub fn longest(&self) -> usize {
-        self.known().longest
-    }
-
     fn known(&self) -> RwLockReadGuard<'_, Known> {
         self.0.read().unwrap_or_else(PoisonError::into_inner)
     }

@@ -18,8 +18,7 @@ const B: f32 = 0.5;
 const TITLE: f32 = 2.0;
 /// Most terms of a question that are looked up, the rarest ones.
 const TERMS_MAX: usize = 48;
-/// Most places of terms that one question reads, at about 0.2 µs each. Rare terms come first: what is left out says
-/// least.
+/// Most places of terms that one question reads. Rare terms come first: what is left out says least.
 const PLACES_MAX: i64 = 60_000;
 
 /// A score for every slot; 0 where a chunk shares no word with the question.

@@ -6,21 +6,23 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use base::{Clock, Scrub, Secret, Stop, Tasks};
+use base::{Clock, Scrub, Secret, Stop, Tasks, TeamName};
 use channels::render::RenderLimits;
 use channels::{Channel, Intake, Kind};
 use llm::{Model, Models};
+use org::memory::Library;
 use org::topics::Rules;
 use org::trust::Policy;
 use store::{Bell, Db, settings};
+use tools::{Gates, Load};
 
 use crate::classifier::Classifier;
 use crate::commands::{Commands, Facts};
 use crate::config::{Settings, Team};
 use crate::loops::worker::Running;
-use crate::loops::{inbound, outbound, recovery, upkeep, worker};
-use crate::session::{Fixed, Ledger, Limits, Office, Sessions};
-use crate::toolkit::Means;
+use crate::loops::{events, inbound, outbound, recovery, upkeep, vectors, worker};
+use crate::session::{Agents, Asked, Ledger, Limits, Mind, Office, Prompts, Sessions, owner_rules};
+use crate::toolkit::{Kit, Means, Rights};
 use crate::voices::Voices;
 
 /// What a hive is made of. The product makes it from its configuration ([`crate::cli::run`]), tests from doubles.
@@ -74,9 +76,17 @@ impl House {
         vec![self.data_dir.clone(), PathBuf::from(".env")]
     }
 
-    fn means<'a>(&'a self, db: &'a Db, clock: Clock, policy: &'a Arc<Policy>, team: &'a Team) -> Means<'a> {
+    fn means<'a>(
+        &'a self,
+        db: &'a Db,
+        clock: Clock,
+        policy: &'a Arc<Policy>,
+        team: &'a Team,
+        library: Library,
+    ) -> Means<'a> {
         let vault_key = self.vault_key.as_ref();
-        Means { db, clock, run_dir: &self.run_dir, hidden: self.hidden(), policy, scrub: &self.scrub, team, vault_key }
+        let (run_dir, hidden, scrub) = (&*self.run_dir, self.hidden(), &self.scrub);
+        Means { db, clock, run_dir, hidden, policy, scrub, team, vault_key, library }
     }
 }
 
@@ -93,6 +103,9 @@ pub struct Hive {
 
 struct Rest {
     running: Running,
+    gates: Gates,
+    /// What tools reach other sessions by: they hold no more than a weak end of it.
+    asked: Option<Arc<dyn tools::delegation::Sessions>>,
     stop_grace: Duration,
     /// Cancelled when every platform has failed for good.
     deaf: Stop,
@@ -115,15 +128,15 @@ impl Hive {
         let voices = Voices::new(&instance, channels);
         let policy = Arc::new(policy);
         let rules = Rules { active_max: u32::try_from(settings.topics.active_max)? };
-        let teams = house.run_dir.join("teams");
-        let (executor, library) = crate::toolkit::executor(&house.means(&db, clock, &policy, &settings.team)).await?;
-        let grant = crate::toolkit::main_grant(&db, clock, &settings.team).await?;
+        let library = crate::toolkit::library(&settings.team, &minds.all)?;
+        let means = house.means(&db, clock, &policy, &settings.team, library);
+        let Kit { executor, library, tree, outfit } = crate::toolkit::build(&means).await?;
+        tree.settle().await.context("settle the teams that were being made or taken away")?;
+        let rights = Arc::new(Rights::open(&db, clock, &executor.catalogue, &settings.team).await?);
         let workspaces = executor.workspaces.clone();
-        let fixed = Fixed::read(&house.data_dir, crate::toolkit::definitions(&executor.catalogue, &grant))?;
-        let workspace = std::path::absolute(teams.join(base::ids::MAIN))?;
         let ledger = Ledger { rules: settings.budgets.clone(), models: minds.all.clone() };
         let door = inbound::Door { db: db.clone(), clock, policy: policy.clone(), closed: Stop::new() };
-        let hive = Hive::silent(door, settings.stop_grace);
+        let mut hive = Hive::silent(door, executor.gates.clone(), settings.stop_grace);
         let sending = outbound::Sending {
             db: db.clone(),
             clock,
@@ -131,24 +144,36 @@ impl Hive {
             rules: settings.outbox.clone(),
             policy: policy.clone(),
         };
-        hive.sending.spawn("outbound", outbound::run(Arc::new(sending), hive.sending.clone()));
-        let office = Office {
-            fixed,
-            ledger: ledger.clone(),
-            policy: policy.clone(),
-            scrub: house.scrub,
-            workspace,
-            grant: grant.clone(),
-            library: library.clone(),
-        };
+        let copying = events::Copying { db: db.clone(), clock, workspaces: workspaces.clone() };
+        hive.start_sending(sending, copying);
+        let office =
+            Office { ledger: ledger.clone(), policy: policy.clone(), scrub: house.scrub, library: library.clone() };
         let model = minds.main.reference().to_string();
-        let tools = executor.catalogue.clone();
-        let facts = Facts { policy, rules, started_at: now, model, render, tools, grant };
+        let agents = Agents {
+            rights: rights.clone(),
+            tree,
+            outfit,
+            mind: Mind::of(minds.main, minds.output_tokens_max, &settings.session),
+            models: minds.all.clone(),
+            session: settings.session.clone(),
+            prompts: Prompts::of(owner_rules(&house.data_dir)?),
+            teams_dir: std::path::absolute(house.run_dir.join("teams"))?,
+        };
+        let facts = Facts { policy, rules, started_at: now, model, render, rights };
         let several = settings.topics.several_topics;
         let classifier = Classifier { db: db.clone(), clock, model: minds.classifier, ledger, several };
-        let limits = limits(&settings, minds.output_tokens_max, minds.main.as_ref(), render)?;
-        let (model, tools) = (minds.main, executor);
-        hive.start_work(Sessions { db: db.clone(), clock, model, tools, voices: voices.clone(), office, limits });
+        let limits = limits(&settings, render)?;
+        let sessions = Arc::new(Sessions {
+            db: db.clone(),
+            clock,
+            agents,
+            tools: executor,
+            voices: voices.clone(),
+            office,
+            limits,
+            loose: hive.turns.clone(),
+        });
+        hive.start_work(sessions);
         hive.start_upkeep(upkeep::Upkeep {
             db: db.clone(),
             clock,
@@ -156,24 +181,19 @@ impl Hive {
             settings: settings.clone(),
             render,
             workspaces,
-            library,
             listen_every: house.listen_every,
         });
-        let placing = inbound::Placing {
-            db: db.clone(),
-            clock,
-            commands: Commands { db, clock, facts: Arc::new(facts) },
-            classifier,
-            rules,
-            during_turn: settings.topics.during_turn,
-        };
+        hive.working.spawn("vectors", vectors::run(db.clone(), clock, library, hive.working.clone()));
+        let commands = Commands { db: db.clone(), clock, facts: Arc::new(facts) };
+        let during_turn = settings.topics.during_turn;
+        let placing = inbound::Placing { db, clock, commands, classifier, rules, during_turn };
         hive.placing.spawn("inbound", inbound::run(Arc::new(placing), hive.placing.clone()));
         hive.start_receiving(&voices);
         Ok(hive)
     }
 
     /// A hive that does nothing yet.
-    fn silent(door: inbound::Door, stop_grace: Duration) -> Hive {
+    fn silent(door: inbound::Door, gates: Gates, stop_grace: Duration) -> Hive {
         Hive {
             receiving: Tasks::new(),
             placing: Tasks::new(),
@@ -181,13 +201,20 @@ impl Hive {
             turns: Tasks::new(),
             sending: Tasks::new(),
             door: Arc::new(door),
-            rest: Rest { running: Running::default(), stop_grace, deaf: Stop::new() },
+            rest: Rest { running: Running::default(), gates, asked: None, stop_grace, deaf: Stop::new() },
         }
     }
 
-    fn start_work(&self, sessions: Sessions) {
+    fn start_sending(&self, sending: outbound::Sending, copying: events::Copying) {
+        self.sending.spawn("outbound", outbound::run(Arc::new(sending), self.sending.clone()));
+        // Among the last to stop: what the others do in the end has happened as well.
+        self.sending.spawn("events", events::run(Arc::new(copying), self.sending.clone()));
+    }
+
+    fn start_work(&mut self, sessions: Arc<Sessions>) {
+        self.rest.asked = Some(Asked::on(&sessions));
         let (running, tasks, turns) = (self.rest.running.clone(), self.working.clone(), self.turns.clone());
-        self.working.spawn("worker", worker::run(Arc::new(sessions), running, tasks, turns));
+        self.working.spawn("worker", worker::run(sessions, running, tasks, turns));
     }
 
     fn start_upkeep(&self, upkeep: upkeep::Upkeep) {
@@ -214,6 +241,11 @@ impl Hive {
                 }
             });
         }
+    }
+
+    /// What the teams' gates are doing, of the teams that have called a tool in this process.
+    pub fn loads(&self) -> Vec<(TeamName, Load)> {
+        self.rest.gates.loads()
     }
 
     /// Resolves when every platform has failed for good.
@@ -275,14 +307,11 @@ async fn ended(what: &str, tasks: &Tasks, limit: Duration) {
     }
 }
 
-fn limits(settings: &Settings, output_tokens_max: u32, model: &dyn Model, render: RenderLimits) -> Result<Limits> {
+fn limits(settings: &Settings, render: RenderLimits) -> Result<Limits> {
     let session = &settings.session;
     Ok(Limits {
-        steps_max: i64::try_from(session.max_steps).context("session.max_steps")?,
         turn: session.turn_timeout,
         history_max: u32::try_from(session.history_messages_max).context("session.history_messages_max")?,
-        output_tokens_max,
-        reserve_tokens: session.reserve_tokens(model.context_window_tokens()),
         during_turn: settings.topics.during_turn,
         new_message_after: settings.replies.new_message_after,
         render,

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use base::Clock;
+use base::{Clock, TeamName};
 use channels::Inbound;
 use llm::{Message, Model, Progress, Request, System};
 use org::topics::{Candidate, Judgement};
 use store::{Db, topics, usage};
 
-use crate::session::Ledger;
+use crate::session::{Ledger, Spender};
 
 const INSTRUCTION: &str = include_str!("../prompts/internal/topic.md");
 /// A classifier that takes longer is no help: the latest topic gets the message.
@@ -80,7 +80,8 @@ impl Classifier {
             () = self.clock.sleep(PATIENCE) => anyhow::bail!("the classifier did not answer within {PATIENCE:?}"),
         };
         let sender = Some(event.sender.id.to_string());
-        let entry = self.ledger.entry(None, sender, "classify", &answer.model, &answer.usage);
+        let of = Spender { team: &TeamName::main(), run: None, topic: None, sender };
+        let entry = self.ledger.entry(of, "classify", &answer.model, &answer.usage);
         self.db.note("note a judgement's cost", async |conn| usage::add(conn, &entry, now).await).await?;
         Ok(org::topics::parse(&answer.text(), candidates, self.several))
     }

@@ -1,20 +1,23 @@
 //! The tools of this hive: the executor, what the main agent may use, and what it is shown.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use base::{Clock, Scrub, Secret, TeamName};
-use llm::ToolDef;
+use llm::Models;
 use net::buckets::BucketRule;
 use net::fetch::{FetchRules, Fetcher};
 use net::guard::Allowlist;
 use net::teams::{WebRules, WebTeams};
-use org::memory::Library;
+use org::memory::{Library, Provider};
+use org::teams::{Rules, TeamConfig, Tree};
 use org::trust::Policy;
 use org::vault::Vault;
-use store::{Db, toolboxes};
-use tools::shell::ShellRules;
+use store::{Bell, Conn, Db, grants, toolboxes};
+use tokio::sync::watch;
+use tools::delegation::Line;
+use tools::shell::{Networked, ShellLimits, ShellRules};
 use tools::{Catalogue, Executor, Gates, Grant, Handles, Limits, Toolbox, Workspaces};
 
 use crate::config::{Bucket, Team};
@@ -37,24 +40,37 @@ pub struct Means<'a> {
     pub team: &'a Team,
     /// The vault's key, where the environment has it.
     pub vault_key: Option<&'a Secret>,
+    /// What memory is searched with: see [`library`].
+    pub library: Library,
+}
+
+/// What memory is searched with: the model that the configuration names for it, else the embedded one.
+///
+/// # Errors
+/// Where the named profile makes no vectors.
+pub fn library(team: &Team, models: &Models) -> Result<Library> {
+    let Some(model) = &team.memory_embedding else { return Ok(Library::embedded()) };
+    let embeddings = models.embeddings(model).context("config.yaml, team.memory_embedding")?;
+    Ok(Library::new(Arc::new(Provider::new(embeddings))))
 }
 
 /// What runs tools, and what memory is searched with.
 ///
 /// # Errors
 /// Where the teams' folder or the vault cannot be opened, or a host of the configuration is none.
-pub async fn executor(means: &Means<'_>) -> Result<(Executor, Library)> {
-    let Means { db, clock, run_dir, hidden, policy, scrub, team, vault_key } = means;
+pub async fn build(means: &Means<'_>) -> Result<Kit> {
+    let Means { db, clock, run_dir, hidden, policy, scrub, team, vault_key, library } = means;
     let main = TeamName::main();
-    let workspaces = Workspaces::open(&run_dir.join("teams"))?;
+    let workspaces = Workspaces::open(&run_dir.join("teams"))?.keeping_out(scrub);
     // The main team's folder is made now: a session's prompt names it.
     workspaces.of(&main)?;
     let vault = Vault::open(db, *clock, scrub, *vault_key, run_dir).await.context("open the vault")?;
-    let web = WebTeams::default();
-    web.set(&main, web_rules(team)?);
-    let library = Library::embedded();
-    let network = team.shell_network.then(|| main.clone()).into_iter().collect();
+    let (web, networked, gates) = (WebTeams::default(), Networked::default(), Gates::new(team.daily_ops_max));
+    let outfit = Outfit { web: web.clone(), networked: networked.clone(), gates: gates.clone() };
+    outfit.fit(&main, &root_config(team)).context("config.yaml, team")?;
     let hidden = hidden.iter().chain([&run_dir.to_path_buf()]).cloned().collect();
+    let limits = ShellLimits { workspace_bytes_max: team.shell_workspace_bytes_max, ..ShellLimits::default() };
+    let (line, tree) = (Line::new(), tree(means, &vault)?);
     let handles = Handles {
         db: (*db).clone(),
         clock: *clock,
@@ -63,29 +79,199 @@ pub async fn executor(means: &Means<'_>) -> Result<(Executor, Library)> {
         vault: vault.clone(),
         library: library.clone(),
         web: (Fetcher::new(FetchRules::default()), web),
-        shell: Arc::new(ShellRules { network, hidden, ..ShellRules::default() }),
+        shell: Arc::new(ShellRules { network: networked, hidden, limits, ..ShellRules::default() }),
+        scrub: (*scrub).clone(),
+        gates: gates.clone(),
+        line: line.clone(),
+        tree: tree.clone(),
     };
     let executor = Executor {
         db: (*db).clone(),
         clock: *clock,
         catalogue: Arc::new(tools::catalogue(handles)?),
-        gates: Gates::new(team.daily_ops_max),
+        gates,
+        line,
         scrub: (*scrub).clone(),
         vault,
         workspaces,
         limits: Limits::default(),
     };
-    Ok((executor, library))
+    Ok(Kit { executor, library: library.clone(), tree, outfit })
 }
 
-fn web_rules(team: &Team) -> Result<WebRules> {
-    let everywhere = team.allowed_domains.iter().any(|domain| domain == "*");
-    let allowed = match everywhere {
-        true => Allowlist::Anywhere,
-        false => Allowlist::parse(&team.allowed_domains).context("config.yaml, team.allowed_domains")?,
-    };
-    let rule = |(key, bucket): (&String, &Bucket)| (key.clone(), BucketRule { rps: bucket.rps, burst: bucket.burst });
-    Ok(WebRules { allowed, buckets: team.rate_limit_buckets.iter().map(rule).collect() })
+/// The tree of teams: below the main one, none has more than the configuration lets that have.
+///
+/// # Errors
+/// Where the teams' folder cannot be opened.
+pub fn tree(means: &Means<'_>, vault: &Vault) -> Result<Tree> {
+    let rules = Rules { root: root_config(means.team), ..Rules::default() };
+    Tree::open(means.db, means.clock, vault, means.scrub, &means.run_dir.join("teams"), rules)
+}
+
+fn root_config(team: &Team) -> TeamConfig {
+    let bucket = |bucket: &Bucket| org::teams::Bucket { rps: bucket.rps, burst: bucket.burst };
+    TeamConfig {
+        allowed_tools: team.allowed_tools.clone(),
+        toolboxes: team.toolboxes.clone(),
+        max_concurrent_daily_ops: team.daily_ops_max,
+        rate_limit_buckets: team.rate_limit_buckets.iter().map(|(key, rule)| (key.clone(), bucket(rule))).collect(),
+        // An empty list allows every host, as a missing one does.
+        allowed_domains: Some(team.allowed_domains.clone()).filter(|domains| !domains.is_empty()),
+        shell_network: team.shell_network,
+        ..TeamConfig::default()
+    }
+}
+
+/// The tools of a hive, and what goes with them.
+pub struct Kit {
+    /// What runs tools.
+    pub executor: Executor,
+    /// What memory is searched with.
+    pub library: Library,
+    /// The teams.
+    pub tree: Tree,
+    /// What a team's configuration changes about its tools.
+    pub outfit: Outfit,
+}
+
+/// What a team's configuration changes about its tools. It is read when a turn of the team begins.
+#[derive(Clone)]
+pub struct Outfit {
+    web: WebTeams,
+    networked: Networked,
+    gates: Gates,
+}
+
+impl Outfit {
+    /// Has a team's tools work as its configuration says from now on.
+    ///
+    /// # Errors
+    /// Where one of its hosts is none.
+    pub fn fit(&self, team: &TeamName, config: &TeamConfig) -> Result<()> {
+        let allowed = match &config.allowed_domains {
+            Some(domains) if !domains.iter().any(|domain| domain == "*") => {
+                Allowlist::parse(domains).context("allowed_domains")?
+            }
+            _ => Allowlist::Anywhere,
+        };
+        let rule = |(key, rule): (&String, &org::teams::Bucket)| {
+            (key.clone(), BucketRule { rps: rule.rps, burst: rule.burst })
+        };
+        self.web.set(team, WebRules { allowed, buckets: config.rate_limit_buckets.iter().map(rule).collect() });
+        self.networked.set(team, config.shell_network);
+        self.gates.fit(team, config.max_concurrent_daily_ops);
+        Ok(())
+    }
+}
+
+/// What an agent may use in a turn that no admin caused, as of when it was read.
+pub struct Held {
+    /// Its lists.
+    pub grant: Grant,
+}
+
+/// What the main agent may use, always as the rows say: a toolbox that is changed and a tool that is granted hold from
+/// the next step on. Where nothing has changed, nothing is read.
+pub struct Rights {
+    db: Db,
+    catalogue: Arc<Catalogue>,
+    team: Team,
+    cached: Mutex<Cached>,
+}
+
+struct Cached {
+    bell: watch::Receiver<u64>,
+    /// The bell's count when these rows were read.
+    rung: u64,
+    held: Arc<Held>,
+}
+
+impl Rights {
+    /// Makes the built-in toolboxes what this program says, and reads what the configuration lets the main agent have.
+    ///
+    /// # Errors
+    /// Where a toolbox is named that there is not.
+    pub async fn open(db: &Db, clock: Clock, catalogue: &Arc<Catalogue>, team: &Team) -> Result<Rights> {
+        let (mut bell, grant) = (db.changes(Bell::Tools), main_grant(db, clock, team).await?);
+        let rung = *bell.borrow_and_update();
+        let held = Arc::new(Held { grant });
+        let (db, catalogue, team) = (db.clone(), catalogue.clone(), team.clone());
+        Ok(Rights { db, catalogue, team, cached: Mutex::new(Cached { bell, rung, held }) })
+    }
+
+    /// As of now.
+    ///
+    /// # Errors
+    /// Only the database's.
+    pub async fn now(&self) -> Result<Arc<Held>> {
+        let rung = {
+            let mut cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
+            // Where the bell's other end is gone, the database is closed: nothing changes any more.
+            if !cached.bell.has_changed().unwrap_or(false) {
+                return Ok(cached.held.clone());
+            }
+            *cached.bell.borrow_and_update()
+        };
+        let read = async |conn: &mut Conn| grant_of(conn, &self.team).await;
+        let found = match self.db.read(read).await {
+            Ok(found) => found,
+            Err(error) => {
+                // Asked again, it must look again.
+                self.cached.lock().unwrap_or_else(PoisonError::into_inner).bell.mark_changed();
+                return Err(error);
+            }
+        };
+        for name in &found.missing {
+            tracing::warn!("there is no toolbox `{name}` any more, which config.yaml names: it grants nothing");
+        }
+        let held = Arc::new(Held { grant: found.grant });
+        let mut cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
+        // Of two that read at once, whoever read the newer rows wins.
+        if rung >= cached.rung {
+            (cached.rung, cached.held) = (rung, held.clone());
+        }
+        Ok(held)
+    }
+
+    /// What the main agent may use in a turn that no admin caused, read on this connection.
+    ///
+    /// # Errors
+    /// Only the database's.
+    pub async fn read(&self, conn: &mut Conn) -> Result<Grant> {
+        Ok(grant_of(conn, &self.team).await?.grant)
+    }
+
+    /// The tools.
+    pub fn catalogue(&self) -> &Catalogue {
+        &self.catalogue
+    }
+}
+
+/// What the rows say.
+struct Found {
+    grant: Grant,
+    /// Toolboxes that the configuration names and that there are not.
+    missing: Vec<String>,
+    /// The names of those there are.
+    known: Vec<String>,
+}
+
+/// What the configuration and the rows let the main agent have in a turn that no admin caused. A toolbox that there is
+/// not grants nothing.
+async fn grant_of(conn: &mut Conn, team: &Team) -> Result<Found> {
+    let all = toolboxes::list(conn).await?;
+    let direct = grants::of_team(conn, &TeamName::main()).await?.into_iter().map(|granted| granted.tool).collect();
+    let mut missing = Vec::new();
+    let mut chosen = Vec::new();
+    for name in team.toolboxes.iter().flatten() {
+        match all.iter().find(|toolbox| toolbox.name == *name) {
+            Some(toolbox) => chosen.push(Toolbox { name: toolbox.name.clone(), tools: toolbox.tools.clone() }),
+            None => missing.push(name.clone()),
+        }
+    }
+    let toolboxes = team.toolboxes.is_some().then_some(chosen);
+    let grant = Grant { allowed_tools: team.allowed_tools.clone(), toolboxes, direct, ..Grant::main(false) };
+    Ok(Found { grant, missing, known: all.into_iter().map(|toolbox| toolbox.name).collect() })
 }
 
 /// Makes the built-in toolboxes what this program says, and reads what the configuration lets the main agent have.
@@ -95,23 +281,11 @@ fn web_rules(team: &Team) -> Result<WebRules> {
 pub async fn main_grant(db: &Db, clock: Clock, team: &Team) -> Result<Grant> {
     let (built_in, now) = (tools::toolboxes::built_in()?, clock.now());
     db.tx("seed the toolboxes", async |conn| toolboxes::seed(conn, &built_in, now).await).await?;
-    let all = db.read(async |conn| toolboxes::list(conn).await).await?;
-    let find = |name: &String| {
-        let found = all.iter().find(|toolbox| toolbox.name == *name);
-        let names = || all.iter().map(|toolbox| toolbox.name.as_str()).collect::<Vec<_>>().join(", ");
-        found.map(|toolbox| Toolbox { name: toolbox.name.clone(), tools: toolbox.tools.clone() }).with_context(|| {
-            format!("config.yaml, team.toolboxes: there is no toolbox `{name}`; there are: {}", names())
-        })
-    };
-    let chosen = team.toolboxes.as_ref().map(|names| names.iter().map(find).collect::<Result<Vec<_>>>()).transpose()?;
-    Ok(Grant { allowed_tools: team.allowed_tools.clone(), toolboxes: chosen, ..Grant::main(false) })
-}
-
-/// The tools that an agent with this grant is shown: the same bytes in every session. What only an admin's turn may use
-/// is shown in every turn, and refused where it is used: the list must not depend on who asks.
-pub fn definitions(catalogue: &Catalogue, grant: &Grant) -> Vec<ToolDef> {
-    let active = catalogue.active(grant);
-    catalogue.definitions(&active).into_iter().map(ToolDef::from).collect()
+    let Found { grant, missing, known } = db.read(async |conn| grant_of(conn, team).await).await?;
+    if let Some(name) = missing.first() {
+        bail!("config.yaml, team.toolboxes: there is no toolbox `{name}`; there are: {}", known.join(", "));
+    }
+    Ok(grant)
 }
 
 /// Whether an agent may use a tool, and the rule that says so, in a sentence for people.

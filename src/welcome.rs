@@ -3,10 +3,11 @@
 use anyhow::Result;
 use base::Moment;
 use channels::render::{self, RenderLimits};
-use channels::{Action, Button, ConversationId, Emphasis, Inbound, Kind, Place, SenderId};
+use channels::{Action, Button, ConversationId, Emphasis, Inbound, Place};
+use org::notices;
 use org::trust::Policy;
 use store::outbox::{self, Loss, New, Row};
-use store::{Conn, strangers, trust};
+use store::{Conn, strangers};
 
 /// Most unread messages that are kept of one stranger, the newest.
 pub const HELD_MAX: i64 = 50;
@@ -36,8 +37,7 @@ pub async fn tell(conn: &mut Conn, policy: &Policy, event: &Inbound, stranger: i
         emphasis,
     };
     let buttons = [vec![button("Trust", "trust", Emphasis::Primary), button("Deny", "deny", Emphasis::Danger)]];
-    for admin in &admins {
-        let place = reach(conn, admin).await?;
+    for place in notices::reach_admins(conn, policy, now).await? {
         let id = push(conn, &place, &notice, &buttons, None, now).await?;
         strangers::add_notice(conn, stranger, id).await?;
     }
@@ -61,11 +61,7 @@ pub async fn report_loss(
         Loss::Ambiguous => "may not have been delivered; I did not send it again",
     };
     let words = format!("⚠️ A message to `{}` {what}: {}.", row.conversation, escaped(why));
-    let admins = org::trust::admins(conn, policy, now).await?;
-    let mut places = Vec::new();
-    for admin in &admins {
-        places.push(reach(conn, admin).await?);
-    }
+    let places = notices::reach_admins(conn, policy, now).await?;
     if places.contains(&row.conversation) {
         return Ok(());
     }
@@ -73,19 +69,6 @@ pub async fn report_loss(
         push(conn, &place, &words, &[], None, now).await?;
     }
     Ok(())
-}
-
-/// Where a person can be reached alone: where they last were, or where the platform opens such a place.
-async fn reach(conn: &mut Conn, person: &SenderId) -> Result<ConversationId> {
-    if let Some(known) = trust::direct(conn, person).await? {
-        return Ok(known);
-    }
-    Ok(match person.kind() {
-        // A private chat has its person's id.
-        Kind::Telegram | Kind::Console | Kind::Web => ConversationId::new(person.kind(), person.user()),
-        // The adapter opens the direct channel of a user that is written with an @.
-        Kind::Discord => ConversationId::new(Kind::Discord, format_args!("@{}", person.user())),
-    })
 }
 
 async fn push(

@@ -2,6 +2,8 @@
 //! `cargo bench --bench hive -- [NAME…] [--json] [--quick]`. See docs/benchmarks.md.
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures real time on real tasks")]
 
+mod dispatch;
+mod guard;
 mod house;
 mod kill;
 mod line;
@@ -10,7 +12,9 @@ mod memory;
 mod old;
 mod pacing;
 mod proc;
+mod query;
 mod raw;
+mod recall;
 mod report;
 mod spread;
 mod start;
@@ -66,7 +70,8 @@ impl Extent {
 }
 
 /// The benchmarks, in the order in which they run.
-const NAMES: [&str; 6] = ["turn-overhead", "sustained", "memory", "start", "kill", "pacing"];
+const NAMES: [&str; 10] =
+    ["turn-overhead", "sustained", "memory", "start", "kill", "pacing", "recall", "dispatch", "guard", "query"];
 
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
@@ -108,6 +113,10 @@ async fn measure(name: &str, extent: Extent) -> Result<Report> {
         "start" => start::run(extent).await,
         "kill" => kill::run(extent).await,
         "pacing" => pacing::run(extent).await,
+        "recall" => recall::run(extent).await,
+        "dispatch" => dispatch::run(extent).await,
+        "guard" => guard::run(extent).await,
+        "query" => query::run(extent).await,
         other => bail!("there is no benchmark `{other}`"),
     }
 }

@@ -56,7 +56,7 @@ async fn one(conn: &mut Conn, number: u64, now: Moment) -> Result<()> {
     let lease = now + clock::ms(openhive::loops::worker::LEASE);
     let claimed = tasks::claim(conn, 1, now, lease).await?;
     let task = claimed.first().context("the task can be claimed")?;
-    let entered = runs::enter(conn, task, now).await?;
+    let entered = runs::enter(conn, task, Some(topic), now).await?;
     let run = entered.id;
     inbox::take(conn, id, run).await?;
     let said = words(&event);

@@ -75,7 +75,8 @@ pub fn open_and_close(path: &Path) -> Result<()> {
     Ok(())
 }
 
-fn connect(path: &Path) -> Result<Connection> {
+/// A connection with the pragmas of the hive's own.
+pub fn connect(path: &Path) -> Result<Connection> {
     let conn = Connection::open(path).with_context(|| format!("open {}", path.display()))?;
     conn.busy_timeout(Duration::from_secs(5))?;
     conn.pragma_update(None, "journal_mode", "WAL")?;

@@ -342,4 +342,6 @@ fn with_kind(kind: Kind, value: &Value) -> Option<String> {
 }
 
 #[cfg(test)]
+mod public_json;
+#[cfg(test)]
 mod tests;

@@ -7,7 +7,8 @@ use anyhow::{Context, Result, ensure};
 use base::{Clock, Scrub};
 use channels::{ConversationId, SenderId};
 use org::trust::{TrustRow, Verdict, Where, decide};
-use tools::{ActiveSet, AgentKind, Grant};
+use store::Db;
+use tools::{ActiveSet, AgentKind, Catalogue, Grant};
 
 use super::{block_on, print, run::open};
 use crate::config::Config;
@@ -29,46 +30,65 @@ pub(super) fn agent(text: &str) -> Result<AgentKind, String> {
 
 /// Prints the answer; exit code 1 where it is no.
 pub(super) fn run(config: &Config, question: &Question) -> Result<ExitCode> {
-    ensure!(question.team == base::ids::MAIN, "there is no team `{}`; there is: main", question.team);
     let (answer, allowed) = block_on(answer(config, question))?;
     print(&answer)?;
     Ok(if allowed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 async fn answer(config: &Config, question: &Question) -> Result<(String, bool)> {
-    let db = open(config).await?;
-    let (policy, team) = (Arc::new(config.trust.clone()), &config.settings.team);
-    let means = toolkit::Means {
-        db: &db,
-        clock: Clock::Wall,
-        run_dir: &config.run_dir,
-        hidden: Vec::new(),
-        policy: &policy,
-        scrub: &Scrub::new(),
-        team,
-        vault_key: config.vault_key.as_ref(),
-    };
-    let (executor, _) = toolkit::executor(&means).await?;
-    let mut grant = toolkit::main_grant(&db, Clock::Wall, team).await?;
+    let (catalogue, mut grant) = granted(config, &question.team, question.agent).await?;
     if let Some(sender) = &question.sender {
+        let db = open(config).await?;
         let sender: SenderId = sender.parse().context("--sender: an address such as `discord:123`")?;
         let place = ConversationId::new(sender.kind(), format!("@{}", sender.user()));
         let rows = db.read(async |conn| store::trust::of_sender(conn, &sender).await).await?;
         let rows: Vec<TrustRow> = rows.iter().map(TrustRow::from).collect();
         // Alone with the bot: what holds in one place only is not asked about.
         let place = Where { conversation: &place, parent: None };
-        let decision = decide(&policy, &rows, &sender, place, Clock::Wall.now());
+        let decision = decide(&config.trust, &rows, &sender, place, Clock::Wall.now());
         match decision.verdict {
             Verdict::Trusted { admin } => grant.admin = admin,
             _ => return Ok((format!("`{sender}` reaches no tool: {}.", decision.reason), false)),
         }
     }
-    if question.agent != AgentKind::Main {
-        // Whoever works for the main agent has at most what it has.
-        let parent: ActiveSet = executor.catalogue.active(&grant);
-        grant = Grant { agent: question.agent, parent: Some(parent), ..grant };
-    }
-    let allowed =
-        executor.catalogue.by_name(&question.tool).is_some_and(|entry| tools::decide(entry.spec(), &grant).allowed);
-    Ok((toolkit::explain(&executor.catalogue, &grant, &question.tool), allowed))
+    let allowed = catalogue.by_name(&question.tool).is_some_and(|entry| tools::decide(entry.spec(), &grant).allowed);
+    Ok((toolkit::explain(&catalogue, &grant, &question.tool), allowed))
 }
+
+/// The tools, and what this kind of agent of this team may use in a turn that somebody trusted caused, who is no admin.
+/// The one place where a team becomes a grant for questions about tools.
+///
+/// # Errors
+/// If there is no such team, or the hive's rows cannot be read.
+pub(super) async fn granted(config: &Config, team: &str, agent: AgentKind) -> Result<(Arc<Catalogue>, Grant)> {
+    let teams = [base::ids::MAIN];
+    ensure!(teams.contains(&team), "there is no team `{team}`; there is: {}", teams.join(", "));
+    let db = open(config).await?;
+    let catalogue = catalogue(config, &db).await?;
+    let grant = toolkit::main_grant(&db, Clock::Wall, &config.settings.team).await?;
+    if agent == AgentKind::Main {
+        return Ok((catalogue, grant));
+    }
+    // Whoever works for the main agent has at most what it has.
+    let parent: ActiveSet = catalogue.active(&grant);
+    Ok((catalogue, Grant { agent, parent: Some(parent), ..grant }))
+}
+
+async fn catalogue(config: &Config, db: &Db) -> Result<Arc<Catalogue>> {
+    let policy = Arc::new(config.trust.clone());
+    let means = toolkit::Means {
+        db,
+        clock: Clock::Wall,
+        run_dir: &config.run_dir,
+        hidden: Vec::new(),
+        policy: &policy,
+        scrub: &Scrub::new(),
+        team: &config.settings.team,
+        vault_key: config.vault_key.as_ref(),
+        library: org::memory::Library::embedded(),
+    };
+    Ok(toolkit::build(&means).await?.executor.catalogue)
+}
+
+#[cfg(test)]
+mod tests;

@@ -8,6 +8,7 @@ mod chat;
 mod check;
 mod doctor;
 mod eval;
+mod events;
 mod explain;
 mod fetch;
 mod jsonl;
@@ -15,7 +16,9 @@ mod logging;
 mod pair;
 mod render;
 mod run;
+mod secret;
 mod state;
+mod teams;
 mod tools;
 mod trust;
 
@@ -55,6 +58,9 @@ enum Command {
     /// Who may talk to the hive.
     #[command(subcommand)]
     Trust(trust::Trust),
+    /// Secrets for the vault, entered at this machine.
+    #[command(subcommand)]
+    Secret(secret::SecretCommand),
     /// Topics, the latest first.
     Topics {
         /// One JSON object a line.
@@ -64,6 +70,12 @@ enum Command {
     /// What the hive is doing.
     Status {
         /// One JSON object.
+        #[arg(long)]
+        json: bool,
+    },
+    /// The tree of teams: what each is for, and what it does now.
+    Teams {
+        /// One JSON object a line.
         #[arg(long)]
         json: bool,
     },
@@ -81,6 +93,12 @@ enum Command {
         /// Markdown, as in docs/tools.md.
         #[arg(long)]
         markdown: bool,
+        /// Whether an agent of this team has them, and which rule says so.
+        #[arg(long, conflicts_with = "markdown")]
+        team: Option<String>,
+        /// Which of its agents: main (the default), sub or scout; of the main team where no team is named.
+        #[arg(long, conflicts_with = "markdown", value_parser = explain::agent)]
+        agent: Option<::tools::AgentKind>,
     },
     /// May an agent use a tool, and which rule says so.
     Explain {
@@ -104,6 +122,21 @@ enum Command {
         #[arg(long)]
         json: bool,
         /// How many calls.
+        #[arg(long, default_value_t = 50)]
+        last: u32,
+    },
+    /// What happens: turns, steps, tools, delegations, tasks, notices, costs; the newest last.
+    Events {
+        /// Only what happens to this team.
+        #[arg(long)]
+        team: Option<base::TeamName>,
+        /// Go on, as it happens.
+        #[arg(long)]
+        follow: bool,
+        /// One JSON object a line.
+        #[arg(long)]
+        json: bool,
+        /// How many that have happened already.
         #[arg(long, default_value_t = 50)]
         last: u32,
     },
@@ -155,6 +188,8 @@ enum Check {
     Shell(Lines),
     /// Is there a secret in this text? A text in; what was found out.
     Secret(Lines),
+    /// May this agent use this tool? A tool and a grant in; decision and rule out.
+    Policy(Lines),
 }
 
 /// Put a case to a rule.
@@ -209,15 +244,33 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Chat => chat::run(configuration()?),
         Command::Pair { valid } => pair::run(&configuration()?, &valid),
         Command::Trust(command) => trust::run(&configuration()?, command),
+        Command::Secret(command) => secret::run(&configuration()?, command),
         Command::Topics { json } => state::topics(&configuration()?, json),
         Command::Status { json } => state::status(&configuration()?, json),
+        Command::Teams { json } => teams::run(&configuration()?, json),
         Command::Usage { json } => state::usage(&configuration()?, json),
-        Command::Tools { json, markdown } => tools::run(json, markdown),
+        Command::Tools { json, markdown, team, agent } => {
+            let form = match (json, markdown) {
+                (true, _) => tools::Form::Json,
+                (_, true) => tools::Form::Markdown,
+                _ => tools::Form::Names,
+            };
+            match (team, agent) {
+                (None, None) => tools::all(form),
+                (team, agent) => {
+                    let team = team.as_deref().unwrap_or(base::ids::MAIN);
+                    tools::of_team(&configuration()?, team, agent.unwrap_or(::tools::AgentKind::Main), form)
+                }
+            }
+        }
         Command::Explain { team, tool, agent, sender } => {
             explain::run(&configuration()?, &explain::Question { team, tool, agent, sender })
         }
         Command::Audit { command: Some(audit::Audit::Verify), .. } => audit::verify(&configuration()?),
         Command::Audit { command: None, json, last } => audit::list(&configuration()?, json, last),
+        Command::Events { team, follow, json, last } => {
+            events::run(&configuration()?, &events::Wanted { team, follow, json, last })
+        }
         Command::Doctor { offline } => doctor::run(&Environment::from_process(dotenv().as_path()), offline),
         Command::Backup { to } => backup::run(&configuration()?, &to),
         Command::Render { platform, .. } => lines(|input, output| render::run(platform, input, output)),
@@ -227,6 +280,10 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Check(Check::Shell(_)) => lines(|input, output| check::each(::tools::shell::verdict, input, output)),
         Command::Check(Check::Secret(_)) => {
             lines(|input, output| check::each(org::vault::shapes::verdict, input, output))
+        }
+        Command::Check(Check::Policy(_)) => {
+            let catalogue = tools::catalogue()?;
+            lines(|input, output| check::each(|case| ::tools::policy_verdict(&catalogue, case), input, output))
         }
         Command::Eval(Eval::Memory { folder }) => eval::memory(&folder),
         Command::Fetch { url, trace } => fetch::run(&url, trace),

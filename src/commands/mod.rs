@@ -6,6 +6,7 @@
 //! | `read` | event → which command, with what |
 //! | `values` | words → people, places, spans |
 //! | `menu` | registry → the platforms' menus |
+//! | `buttons`, `typed` | answers to questions: clicks, and words |
 //! | the rest | one command or one family each |
 //!
 //! Every command, by whatever path it came, passes [`Commands::answer`]: there its sender is judged anew and the
@@ -18,8 +19,10 @@ mod pair;
 mod read;
 mod status;
 mod stop;
+mod teams;
 mod topic;
 mod trust;
+mod typed;
 mod usage;
 mod values;
 mod whoami;
@@ -37,10 +40,13 @@ use org::trust::{Policy, Verdict};
 use store::outbox::{self, New};
 use store::{Conn, Db, inbox};
 
+use crate::toolkit::Rights;
+
 pub use menu::menu;
 pub use pair::{CODE_CHARS, digest, is_pairing};
 pub use status::{hive_status, show_counts};
-pub use usage::hive_usage;
+pub use teams::show_teams;
+pub use usage::{dollars, hive_usage};
 
 /// One command.
 pub struct Command {
@@ -92,6 +98,7 @@ pub const COMMANDS: &[&Command] = &[
     &topic::CLOSE,
     &stop::STOP,
     &status::STATUS,
+    &teams::TREE,
     &usage::USAGE,
     &why::WHY,
     &trust::ADD,
@@ -113,10 +120,8 @@ pub struct Facts {
     pub model: String,
     /// How answers are cut.
     pub render: RenderLimits,
-    /// The tools.
-    pub tools: Arc<tools::Catalogue>,
-    /// What the main agent may use in a turn that no admin caused.
-    pub grant: tools::Grant,
+    /// What the main agent may use.
+    pub rights: Arc<Rights>,
 }
 
 /// A command that somebody gave.
@@ -147,7 +152,7 @@ pub struct Commands {
 }
 
 impl Commands {
-    /// Answers an event that is a command or a click. `false`: it is neither.
+    /// Answers an event that is a command, a click, or the words that a question waits for. `false`: it is none of them.
     ///
     /// # Errors
     /// Where the rows could not be read or written; nothing has changed then.
@@ -156,7 +161,7 @@ impl Commands {
             Content::Click { .. } => None,
             Content::Edit { .. } => return self.pass_over(id).await,
             Content::Text(_) | Content::Command { .. } => match read::read(event) {
-                read::Reading::Nothing => return Ok(false),
+                read::Reading::Nothing => return typed::answer(self, id, event).await,
                 reading => Some(reading),
             },
         };

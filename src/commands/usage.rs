@@ -59,7 +59,8 @@ fn show(spent: Spent) -> String {
     format!("{calls}, {} tokens, {}{unpriced}", spent.tokens, dollars(spent.cost_micro_usd))
 }
 
-fn dollars(micro: i64) -> String {
+/// `$1.2345`.
+pub fn dollars(micro: i64) -> String {
     format!("${}.{:04}", micro / 1_000_000, micro % 1_000_000 / 100)
 }
 

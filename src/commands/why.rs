@@ -16,7 +16,8 @@ pub(super) const WHY: Command = Command {
     run: |conn, asked| Box::pin(run(conn, asked)),
 };
 
-async fn run(_: &mut Conn, asked: &Asked<'_>) -> Result<String> {
-    let grant = Grant { admin: asked.admin, ..asked.facts.grant.clone() };
-    Ok(toolkit::explain(&asked.facts.tools, &grant, asked.value("tool").unwrap_or_default()))
+async fn run(conn: &mut Conn, asked: &Asked<'_>) -> Result<String> {
+    let rights = &asked.facts.rights;
+    let grant = Grant { admin: asked.admin, ..rights.read(conn).await? };
+    Ok(toolkit::explain(rights.catalogue(), &grant, asked.value("tool").unwrap_or_default()))
 }

@@ -41,7 +41,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use base::Secret;
-use llm::{ModelRef, Profile};
+use llm::{ModelRef, Profile, Wire};
 use org::trust::Policy;
 
 pub use environment::Environment;
@@ -82,7 +82,7 @@ pub struct Config {
     pub trust: Policy,
     /// The models that there are.
     pub models: Models,
-    /// The key of the vault; without one it is in a file of the run directory.
+    /// The key of the vault, or the word that it is in the keyring; without either it is in a file of the run directory.
     pub vault_key: Option<Secret>,
 }
 
@@ -123,6 +123,7 @@ pub fn load(environment: &Environment) -> Result<Config, ConfigErrors> {
     let models = providers.models;
     let vault_key = environment.read("HIVE_VAULT_KEY", &vault_key(), &log);
     refuse_unpriced(&settings, &models, &log);
+    refuse_without_vectors(&settings, &models, &log);
     refuse_unreadable_rules(&data_dir.join("rules"), &log);
     environment.refuse_unknown(&providers.variables, &log);
     match log.faults() {
@@ -137,9 +138,9 @@ pub fn load(environment: &Environment) -> Result<Config, ConfigErrors> {
 fn vault_key() -> Form<Secret> {
     let read = |text: &str| {
         let key = Secret::new(text);
-        org::vault::Key::read(&key, org::vault::VARIABLE).is_ok().then_some(key)
+        org::vault::Source::read(&key).is_ok().then_some(key)
     };
-    let why = |text: &str| match org::vault::Key::read(&Secret::new(text), org::vault::VARIABLE) {
+    let why = |text: &str| match org::vault::Source::read(&Secret::new(text)) {
         Err(error) => error.to_string(),
         Ok(_) => String::new(),
     };
@@ -214,6 +215,18 @@ fn refuse_unpriced(settings: &Settings, models: &Models, log: &Log) {
         let message = format!("nobody knows the price of `{}`, and {SETTINGS} has a budget in US dollars", model.model);
         log.fault(Fault { source: PROVIDERS.to_owned(), path, line: None, message });
     }
+}
+
+/// What makes vectors is a model of a profile whose protocol has them.
+fn refuse_without_vectors(settings: &Settings, models: &Models, log: &Log) {
+    let Some(model) = &settings.team.memory_embedding else { return };
+    let message = match models.profile(&model.profile).map(|profile| profile.wire) {
+        Some(Wire::OpenAi) => return,
+        Some(wire) => format!("the profile `{}` is of `{wire}`, which has no model for vectors", model.profile),
+        None => format!("there is no profile `{}`", model.profile),
+    };
+    let path = "team.memory_embedding".to_owned();
+    log.fault(Fault { source: SETTINGS.to_owned(), path, line: None, message });
 }
 
 /// Whether it is known what a model costs: said in its profile, published, or nothing as for the offline model.

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::form::{Form, flag, whole};
+use llm::ModelRef;
+
+use super::form::{Form, flag, size, whole};
 use super::reader::Reader;
 
 /// What a team may do.
@@ -20,6 +22,10 @@ pub struct Team {
     pub rate_limit_buckets: BTreeMap<String, Bucket>,
     /// Whether the shell may use the network. Default no.
     pub shell_network: bool,
+    /// How much the workspace may hold while a command of the shell runs, in bytes. Default 4 GiB.
+    pub shell_workspace_bytes_max: u64,
+    /// The provider's model that makes vectors of what is remembered; `None`: the embedded one, without network.
+    pub memory_embedding: Option<ModelRef>,
 }
 
 impl Default for Team {
@@ -31,6 +37,8 @@ impl Default for Team {
             allowed_domains: vec!["*".to_owned()],
             rate_limit_buckets: BTreeMap::new(),
             shell_network: false,
+            shell_workspace_bytes_max: 4 << 30,
+            memory_embedding: None,
         }
     }
 }
@@ -57,6 +65,8 @@ pub(super) fn read(mut section: Reader<'_>) -> Team {
         allowed_domains: section.list("allowed_domains", &["*"], &domain()),
         rate_limit_buckets: buckets(&mut section),
         shell_network: section.get("shell_network", "false", &flag()),
+        shell_workspace_bytes_max: section.get("shell_workspace_max", "4GiB", &size("1MB", "1000GB")),
+        memory_embedding: section.find("memory_embedding", &embedding()),
     };
     section.finish();
     team
@@ -74,6 +84,11 @@ fn buckets(section: &mut Reader<'_>) -> BTreeMap<String, Bucket> {
         buckets.insert(key, bucket);
     }
     buckets
+}
+
+/// A profile's own model is one that talks: the model that makes vectors is always named.
+fn embedding() -> Form<ModelRef> {
+    Form::new("`profile:model` with a model that makes vectors", |text: &str| text.parse().ok())
 }
 
 fn tool() -> Form<String> {

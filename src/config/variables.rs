@@ -68,8 +68,9 @@ pub const VARIABLES: &[Variable] = &[
         name: "HIVE_VAULT_KEY",
         default: "",
         example: "8f1e0c5ab27d4936e1f07a5c2b9d8e4f6a3c1d0b7e5f9a2846c3d1e0f7b5a982",
-        about: "The key that encrypts the vault: 64 hexadecimal digits, as `openssl rand -hex 32` prints them. Without \
-                it the hive makes a key file in the run directory.",
+        about: "The key that encrypts the vault: 64 hexadecimal digits, as `openssl rand -hex 32` prints them; or \
+                `keyring`: it is in the kernel's keyring of this user or session, under `openhive-vault`. Without it \
+                the hive makes a key file in the run directory.",
     },
     Variable {
         name: "HIVE_LOG",

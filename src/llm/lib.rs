@@ -8,6 +8,7 @@
 //! | `anthropic/`, `openai/` | pure translation: request to bytes, events to an answer |
 //! | `sse`, `stream`, `http`, `refusal`, `retry_after`, `limits` | bytes, waits, refusals |
 //! | `remote` | one profile's model behind HTTP |
+//! | `embeddings` | vectors of texts |
 //! | `chain` | retries and fallbacks over any models |
 //! | `profile`, `models` | what the configuration knows |
 //! | `price`, `tokens` | money and estimates, as integers |
@@ -19,6 +20,7 @@
 
 mod anthropic;
 mod chain;
+mod embeddings;
 mod error;
 mod http;
 #[cfg(test)]
@@ -28,8 +30,12 @@ mod model;
 mod models;
 pub mod offline;
 mod openai;
+#[cfg(test)]
+mod prefix;
 pub mod price;
 mod profile;
+#[cfg(test)]
+mod public_json;
 mod refusal;
 mod remote;
 mod request;
@@ -45,6 +51,7 @@ pub mod tokens;
 mod wire;
 
 pub use chain::Chain;
+pub use embeddings::Embeddings;
 pub use error::{Class, ModelError};
 pub use limits::Limits;
 pub use model::{Attempt, Model, Next, Progress, Sink};

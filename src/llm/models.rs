@@ -7,6 +7,7 @@ use base::chance::Chance;
 use base::{Clock, Scrub};
 
 use crate::chain::Chain;
+use crate::embeddings::Embeddings;
 use crate::error::ModelError;
 use crate::http::Http;
 use crate::limits::Limits;
@@ -100,6 +101,20 @@ impl Models {
     /// The profiles, by name. The built-in offline model has none.
     pub fn profiles(&self) -> impl Iterator<Item = &Profile> {
         self.profiles.values()
+    }
+
+    /// The model `reference` that makes vectors of texts. Any model name is taken: which ones there are, only the
+    /// provider knows.
+    ///
+    /// # Errors
+    /// Where there is no such profile, or its protocol has no embeddings.
+    pub fn embeddings(&self, reference: &ModelRef) -> Result<Embeddings, BadProfile> {
+        let bad = |why: String| BadProfile { profile: reference.profile.clone(), why };
+        match self.profiles.get(&reference.profile) {
+            Some(profile) => Embeddings::new(profile, &reference.model, self.http.clone()).map_err(bad),
+            None if reference.profile == offline::PROFILE => Err(bad("the offline model makes no vectors".to_owned())),
+            None => Err(bad(self.unknown(&reference.profile).to_string())),
+        }
     }
 
     /// What a model costs: as configured, else its list price, else `None` for unknown.

@@ -101,6 +101,8 @@ pub enum Endpoint {
     Answer,
     /// The list of models: proves address and key and costs nothing.
     Models,
+    /// Vectors of texts. Anthropic has none.
+    Embeddings,
 }
 
 /// An address that cannot be used.
@@ -139,6 +141,7 @@ pub fn endpoint(profile: &Profile, endpoint: Endpoint) -> Result<Url, BadUrl> {
     let asked = match endpoint {
         Endpoint::Answer => answer,
         Endpoint::Models => "/models",
+        Endpoint::Embeddings => "/embeddings",
     };
     let path = format!("{root}{version}{asked}");
     url.set_path(&path);
@@ -193,6 +196,8 @@ pub(crate) mod tests {
                 assert_eq!(url.as_str(), asked, "{written}");
                 let models = endpoint(&profile(wire, &written), Endpoint::Models).expect("a usable address");
                 assert!(models.path().ends_with("/models"), "{models}");
+                let embeddings = endpoint(&profile(wire, &written), Endpoint::Embeddings).expect("a usable address");
+                assert_eq!(embeddings.path(), models.path().replace("/models", "/embeddings"));
             }
         }
         for bad in ["", "api.anthropic.com", "ftp://h", "localhost:11434", "https://"] {

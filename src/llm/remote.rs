@@ -161,7 +161,8 @@ pub(crate) async fn check(profile: &Profile, http: &Http) -> Result<(), ModelErr
     http.check(&url, &headers).await.map_err(|error| http.clean(error))
 }
 
-fn headers(profile: &Profile) -> Result<HeaderMap, String> {
+/// What every request to a profile's server carries.
+pub(crate) fn headers(profile: &Profile) -> Result<HeaderMap, String> {
     let mut headers = HeaderMap::new();
     if profile.wire == Wire::Anthropic {
         headers.insert(HeaderName::from_static("anthropic-version"), HeaderValue::from_static("2023-06-01"));

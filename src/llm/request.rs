@@ -77,7 +77,7 @@ pub struct System {
     /// The text. An empty part is left out.
     pub text: String,
     /// Whether a cacheable prefix ends here. Anthropic is told so; OpenAI finds prefixes by itself. A provider
-    /// takes few of these marks: the first three count.
+    /// takes few of these marks: the first two count.
     pub cached: bool,
 }
 

@@ -480,3 +480,61 @@ async fn many_at_once_are_all_answered() {
     assert!(many.iter().all(|(answer, heard)| answer.is_ok() && heard.attempts.is_empty()));
     assert_eq!((server.count(), server.requests().len()), (200, 0), "counted, and not recorded");
 }
+
+fn texts(texts: &[&str]) -> Vec<String> {
+    texts.iter().map(|text| (*text).to_owned()).collect()
+}
+
+#[tokio::test]
+async fn vectors_come_in_the_order_of_their_texts_however_many_there_are() {
+    let server = ModelServer::start().await;
+    server.accept_only("key-for-tests-only");
+    let models = models(vec![profile(Wire::OpenAi, &format!("{}/v1/", server.url()))]);
+    let embeddings = models.embeddings(&ModelRef::new("test", "vectors-1")).expect("it has embeddings");
+    assert_eq!(embeddings.reference().to_string(), "test:vectors-1");
+    let many: Vec<String> = (0..130).map(|number| format!("text of number{number}")).collect();
+    let vectors = embeddings.embed(&many).await.expect("nothing goes wrong");
+    assert_eq!((vectors.len(), server.count()), (130, 3));
+    for at in [0, 63, 64, 129] {
+        let alone = embeddings.embed(&many[at..=at]).await.expect("nothing goes wrong");
+        assert_eq!(alone, vectors[at..=at], "{at}");
+    }
+    let sent = &server.requests()[0];
+    assert_eq!((sent.path.as_str(), sent.json()["model"].as_str()), ("/v1/embeddings", Some("vectors-1")));
+    assert_eq!(embeddings.embed(&[]).await, Ok(Vec::new()));
+}
+
+#[tokio::test]
+async fn a_server_without_vectors_says_why_and_is_not_waited_for_for_ever() {
+    let cases = [
+        (Reply::refuse(Refusal::unauthorized()), Class::Auth),
+        (Reply::refuse(Refusal::rate_limited(None)), Class::RateLimited { retry_after: None }),
+        (Reply::refuse(Refusal::internal()), Class::Transient),
+        (Reply::text("<html>"), Class::Malformed),
+        (Reply::text(r#"{"data":[{"embedding":[1,2]}]}"#), Class::Malformed),
+        (Reply::text(r#"{"data":[{"embedding":[1,2]},{"embedding":[1]}]}"#), Class::Malformed),
+        (Reply::text("x".repeat(LIMITS.answer_size_max_bytes + 1)), Class::Malformed),
+        (Reply::empty().failing(Fault::NoHeaders), Class::Silent),
+    ];
+    let server = ModelServer::start().await;
+    let models = Models::new(vec![profile(Wire::OpenAi, &server.url())], Clock::Wall, IMPATIENT).expect("usable");
+    let embeddings = models.embeddings(&ModelRef::new("test", "vectors-1")).expect("it has embeddings");
+    for (reply, class) in cases {
+        let shown = format!("{:?}", reply.fault);
+        server.queue(reply);
+        let refused = embeddings.embed(&texts(&["one", "two"])).await;
+        assert_eq!(refused.map_err(|error| error.class), Err(class), "{shown}");
+    }
+    assert!(embeddings.embed(&texts(&["one", "two"])).await.is_ok(), "it can do it after all");
+}
+
+#[tokio::test]
+async fn who_has_no_embeddings_is_told_so() {
+    let models = models(vec![profile(Wire::Anthropic, "https://api.anthropic.com")]);
+    for (profile, why) in
+        [("test", "no embeddings"), ("nobody", "there is no model profile"), ("offline", "no vectors")]
+    {
+        let refused = models.embeddings(&ModelRef::new(profile, "m")).err().expect("refused");
+        assert!(refused.to_string().contains(why), "{refused}");
+    }
+}

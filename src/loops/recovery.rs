@@ -7,7 +7,7 @@ use store::outbox::{self, New};
 use store::tasks::{self, End};
 use store::{Conn, Db, calls, runs};
 
-use crate::session::{GIVEN_UP, reply_rows};
+use crate::session::{GIVEN_UP, answers_people, give_up_work, reply_rows};
 
 /// A turn that was begun so often without an end is given up: it may be what ends the process.
 const ATTEMPTS_MAX: i64 = 5;
@@ -15,6 +15,10 @@ const ATTEMPTS_MAX: i64 = 5;
 /// Puts every running task back into its lane: nobody works on it. How many.
 pub async fn run(db: &Db, clock: Clock, render: RenderLimits) -> Result<usize> {
     let now = clock.now();
+    let cut_off = db.tx("end turns within turns", async |conn| runs::end_orphans(conn, now).await).await?;
+    if cut_off > 0 {
+        tracing::info!("questions to teams that the last stop has cut off: {cut_off}");
+    }
     let abandoned = db.read(async |conn| tasks::abandoned(conn, None).await).await?;
     take_over(db, &abandoned, render, now).await?;
     if !abandoned.is_empty() {
@@ -37,6 +41,14 @@ pub async fn take_over(db: &Db, abandoned: &[(TaskId, i64)], render: RenderLimit
 
 async fn give_up(conn: &mut Conn, id: TaskId, render: RenderLimits, now: Moment) -> Result<()> {
     let note = "begun several times without an end";
+    let task = tasks::get(conn, id).await?;
+    if let Some(task) = task.filter(|task| !answers_people(task)) {
+        if let Some(run) = runs::of_task(conn, id).await? {
+            calls::interrupt(conn, run.id, now).await?;
+            runs::finish(conn, run, End::Failed, note, now).await?;
+        }
+        return give_up_work(conn, &task, note, render, now).await;
+    }
     if let Some(run) = runs::of_task(conn, id).await? {
         calls::interrupt(conn, run.id, now).await?;
         let origin = runs::origin(conn, run.id).await?;

@@ -6,7 +6,6 @@ use std::time::Duration;
 use anyhow::Result;
 use base::{Clock, Moment, Tasks, clock};
 use channels::render::RenderLimits;
-use org::memory::{self, Library};
 use store::retention::{self, Before};
 use store::{Db, tasks, topics};
 use tools::Workspaces;
@@ -22,8 +21,6 @@ const HOUSEKEEPING: Duration = Duration::from_secs(300);
 const BATCH: u32 = 500;
 /// Most transactions of one round: what is left goes with the next.
 const BATCHES_MAX: u32 = 200;
-/// Most vectors that are made in one go.
-const VECTORS: u32 = 200;
 /// Unread messages of senders nobody decided about are kept this long.
 const HELD: Duration = Duration::from_secs(30 * 86_400);
 
@@ -41,8 +38,6 @@ pub struct Upkeep {
     pub render: RenderLimits,
     /// The teams' folders, where long results of tools lie.
     pub workspaces: Workspaces,
-    /// The model that makes vectors of what teams remember.
-    pub library: Library,
     /// How often another process's writes are looked for, and the rest is looked at.
     pub listen_every: Duration,
 }
@@ -111,8 +106,6 @@ async fn housekeeping(upkeep: &Upkeep, now: Moment, stop: &base::Stop) -> Result
     };
     // Files: gone with the turns that wrote them. Reading a few folders blocks for no time that counts.
     upkeep.workspaces.sweep_results(rules.journal)?;
-    // Another model than last time: every chunk gets a new vector, some at a time.
-    while !stop.is_cancelled() && memory::refresh(&upkeep.db, upkeep.library.embedder(), VECTORS).await? > 0 {}
     for _ in 0..BATCHES_MAX {
         let gone = upkeep.db.note("delete old rows", async |conn| retention::prune(conn, &rules, BATCH).await).await?;
         if gone == 0 || stop.is_cancelled() {

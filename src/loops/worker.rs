@@ -88,6 +88,8 @@ async fn scan(sessions: &Arc<Sessions>, running: &Running, turns: &Tasks) -> Res
         let why = match why {
             StopAsked::Person => Why::Person,
             StopAsked::Message => Why::Message,
+            StopAsked::Replaced => Why::Replaced,
+            StopAsked::Closing => Why::Closing,
         };
         running.with(|running| running.get(&id).inspect(|halt| halt.now(why)).is_some());
     }
@@ -115,6 +117,10 @@ fn start(sessions: &Arc<Sessions>, running: &Running, turns: &Tasks, task: Task)
         match ended {
             Ok(Ended::Finished) => tracing::info!(task.id = task.id.0, "task {} of {} ended", task.id, task.lane),
             Ok(Ended::Nothing) => {}
+            Ok(Ended::Later(at)) => {
+                let at = clock::show(at);
+                tracing::warn!(task.id = task.id.0, "task {} of {} waits until {at}", task.id, task.lane);
+            }
             Ok(Ended::Left) => leave(&sessions, &task).await,
             Err(error) => {
                 tracing::error!(task.id = task.id.0, "task {} could not be ended: {error:#}", task.id);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use base::{Moment, RunId, TopicId};
+use base::{Moment, RunId, TeamName, TopicId};
 use llm::{ModelRef, Models, Request, Usage};
 use store::usage::Spent;
 use store::{Db, usage};
@@ -17,6 +17,19 @@ pub struct Ledger {
     pub rules: Budgets,
     /// The models, which know their prices.
     pub models: Arc<Models>,
+}
+
+/// Who has asked a model.
+#[derive(Clone, Debug)]
+pub struct Spender<'a> {
+    /// The team.
+    pub team: &'a TeamName,
+    /// The turn.
+    pub run: Option<RunId>,
+    /// The topic that caused it.
+    pub topic: Option<TopicId>,
+    /// Who caused it.
+    pub sender: Option<String>,
 }
 
 /// A budget that a call would break.
@@ -47,18 +60,17 @@ impl Ledger {
     /// The ledger's row for a call.
     pub fn entry(
         &self,
-        of: Option<(RunId, TopicId)>,
-        sender: Option<String>,
+        of: Spender<'_>,
         purpose: &'static str,
         model: &ModelRef,
         used: &Usage,
     ) -> usage::Entry {
         let tokens = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
         usage::Entry {
-            run: of.map(|(run, _)| run),
-            team: base::ids::MAIN.to_owned(),
-            topic: of.map(|(_, topic)| topic),
-            sender,
+            run: of.run,
+            team: of.team.to_string(),
+            topic: of.topic,
+            sender: of.sender,
             purpose,
             model: model.to_string(),
             input_tokens: tokens(used.input_tokens),

@@ -7,6 +7,8 @@ use llm::{Block, Message, Progress, Request, Role, System};
 use store::{summaries, usage};
 
 use super::Sessions;
+use super::agent::{Agent, Mind};
+use super::budget::Spender;
 use super::history::{History, text_of};
 
 const INSTRUCTION: &str = include_str!("../../prompts/internal/summarize.md");
@@ -16,13 +18,19 @@ const SUMMARY_TOKENS: u32 = 1_500;
 const BLOCK_CHARS: usize = 4_000;
 
 /// Whether a request leaves too little of the model's window free.
-pub(super) fn is_due(session: &Sessions, request: &Request) -> bool {
-    let window = session.model.context_window_tokens();
-    llm::tokens::of_request(request).saturating_add(session.limits.reserve_tokens) > window
+pub(super) fn is_due(mind: &Mind, request: &Request) -> bool {
+    let window = mind.model.context_window_tokens();
+    llm::tokens::of_request(request).saturating_add(mind.reserve_tokens) > window
 }
 
 /// Replaces the older half of the topic's finished turns by a summary. `false` where there is no finished turn.
-pub(super) async fn shorten(session: &Sessions, topic: TopicId, run: RunId, history: &History) -> Result<bool> {
+pub(super) async fn shorten(
+    session: &Sessions,
+    agent: &Agent,
+    topic: TopicId,
+    run: RunId,
+    history: &History,
+) -> Result<bool> {
     let Some(upto) = cut(history, run) else { return Ok(false) };
     let old: Vec<_> = history.entries.iter().filter(|entry| entry.id <= upto).cloned().collect();
     let old = History {
@@ -38,12 +46,13 @@ pub(super) async fn shorten(session: &Sessions, topic: TopicId, run: RunId, hist
         messages: vec![Message::user(talk)],
         output_tokens_max: SUMMARY_TOKENS,
     };
-    let response = session.model.respond(&request, &mut |_: Progress<'_>| {}).await;
+    let response = agent.mind.model.respond(&request, &mut |_: Progress<'_>| {}).await;
     let now = session.clock.now();
     let (summary, entry) = match response {
         Ok(response) if !text_of(&response.content).trim().is_empty() => {
             let ledger = &session.office.ledger;
-            let entry = ledger.entry(Some((run, topic)), None, "summarize", &response.model, &response.usage);
+            let of = Spender { team: &agent.team, run: Some(run), topic: Some(topic), sender: None };
+            let entry = ledger.entry(of, "summarize", &response.model, &response.usage);
             (text_of(&response.content), Some(entry))
         }
         // Without a model's help the older talk is cut down by code: worse, and better than a turn that fails.

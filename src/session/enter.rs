@@ -1,4 +1,4 @@
-//! Mailbox → journal: what people said becomes part of the turn.
+//! Mailbox → journal: what people and teams said becomes part of the turn.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,9 @@ use base::{InboxId, Moment, RunId, TopicId};
 use channels::{Attachment, Content, Inbound, Place};
 use llm::Block;
 use store::inbox::Row;
-use store::{Conn, inbox, journal};
+use store::notes::{Note, Reader};
+use store::tasks::{Kind, Task};
+use store::{Conn, inbox, journal, notes};
 
 use super::Sessions;
 use crate::config::Attachments;
@@ -20,32 +22,79 @@ pub(super) async fn waiting(conn: &mut Conn, topic: TopicId) -> Result<Vec<Row>>
     inbox::mailbox(conn, topic, MAILBOX_MAX).await
 }
 
-/// Messages and what the model reads of them.
+/// What other teams said to a team or a topic, oldest first.
+pub(super) async fn unread(conn: &mut Conn, reader: &Reader) -> Result<Vec<Note>> {
+    notes::unread(conn, reader, MAILBOX_MAX).await
+}
+
+/// A task's text as its turn reads it.
+pub(super) struct Given(String);
+
+impl Given {
+    /// The text, with who gave it.
+    pub(super) fn of(task: &Task) -> Given {
+        Given(match (task.kind, &task.giver) {
+            (Kind::Result | Kind::Bootstrap, _) | (_, None) => task.body.clone(),
+            (Kind::Handoff, Some(giver)) => format!("[task {}, handed up by {giver}]\n{}", task.id, task.body),
+            (_, Some(giver)) => format!("[task {} from {giver}]\n{}", task.id, task.body),
+        })
+    }
+}
+
+/// What a turn takes in, and how the model reads it.
 pub(super) struct Mail {
-    /// The messages, oldest first.
+    /// The messages of people, oldest first.
     pub rows: Vec<Row>,
-    /// One block for each, as the journal keeps it.
-    content: String,
+    notes: Vec<Note>,
+    /// A block for each part, as the journal keeps it; without any there is nothing to take in.
+    blocks: Vec<Block>,
 }
 
 impl Mail {
     /// Fetches the files that hang on the messages: their senders are trusted, or nothing would wait here.
-    pub(super) async fn open(session: &Sessions, rows: Vec<Row>) -> Result<Mail> {
-        let mut content = Vec::new();
+    pub(super) async fn open(
+        session: &Sessions,
+        given: Option<Given>,
+        rows: Vec<Row>,
+        notes: Vec<Note>,
+    ) -> Result<Mail> {
+        let mut blocks: Vec<Block> = notes.iter().map(as_noted).collect();
+        blocks.extend(given.map(|Given(text)| Block::Text(text)));
         for row in &rows {
             let files = fetch(session, row).await;
-            content.push(Block::Text(as_said(&row.event, &files)));
+            blocks.push(Block::Text(as_said(&row.event, &files)));
         }
-        Ok(Mail { content: serde_json::to_string(&content)?, rows })
+        Ok(Mail { rows, notes, blocks })
     }
 
-    /// Makes the messages part of a turn, as its step `step`.
-    pub(super) async fn take(&self, conn: &mut Conn, run: RunId, topic: TopicId, step: i64, now: Moment) -> Result<()> {
+    /// Whether there is nothing to take in.
+    pub(super) fn is_empty(&self) -> bool {
+        self.blocks.is_empty()
+    }
+
+    /// Makes it part of a turn, as its step `step`.
+    pub(super) async fn take(
+        &self,
+        conn: &mut Conn,
+        run: RunId,
+        topic: Option<TopicId>,
+        step: i64,
+        now: Moment,
+    ) -> Result<()> {
         for row in &self.rows {
             inbox::take(conn, row.id, run).await?;
         }
-        journal::append(conn, run, Some(topic), step, journal::Role::User, &self.content, now).await
+        for note in &self.notes {
+            notes::take(conn, note.id, run).await?;
+        }
+        let content = serde_json::to_string(&self.blocks)?;
+        journal::append(conn, run, topic, step, journal::Role::User, &content, now).await
     }
+}
+
+/// A team's words as the model reads them.
+fn as_noted(note: &Note) -> Block {
+    Block::Text(format!("[{}] {}", note.writer, note.text))
 }
 
 /// A message as the model reads it: in rooms with several people, with its author.
@@ -121,7 +170,7 @@ async fn fetch_one(
     let channel = session.voices.of(event.conversation.kind()).context("its platform is not connected")?;
     // The sender's name for the file is no path: what is not plainly a letter or a digit becomes a dash.
     let path = Path::new("inbox").join(id.to_string()).join(format!("{}-{}", number + 1, file_name(&attachment.name)));
-    let whole = session.office.workspace.join(&path);
+    let whole = session.agents.teams_dir.join(base::ids::MAIN).join(&path);
     let folder = whole.parent().context("a file has a folder")?;
     tokio::fs::create_dir_all(folder).await.context("make the folder")?;
     channel.fetch(attachment, &whole, session.limits.attachments.size_max_bytes).await?;

@@ -1,5 +1,7 @@
 //! The reply and the end of the turn, in one transaction.
 
+use std::time::Duration;
+
 use anyhow::Result;
 use base::{Moment, TopicId};
 use channels::render::{self, RenderLimits};
@@ -19,6 +21,8 @@ pub(super) struct Ending {
     pub reply: Option<String>,
     /// The message that the reply answers, in places with several people.
     pub reply_to: Option<String>,
+    /// The fault may pass, and how long the provider asks to wait.
+    pub passes: Option<Option<Duration>>,
 }
 
 /// What is known about the place that the reply goes to.

@@ -1,4 +1,4 @@
-//! Rows → the model's messages: what was said in a topic, as real chat turns.
+//! Rows → the model's messages: what was said before, as real chat turns.
 
 use std::collections::HashMap;
 
@@ -23,8 +23,36 @@ pub(super) struct History {
     pub calls: Vec<Call>,
 }
 
-/// Reads the talk of a topic up to now. A turn is shown whole or not at all.
-pub(super) async fn read(conn: &mut Conn, topic: TopicId, run: RunId, limit: u32) -> Result<History> {
+/// What a model is shown of earlier turns.
+#[derive(Clone, Debug)]
+pub(super) enum Talk {
+    /// A topic's.
+    Topic(TopicId),
+    /// These, oldest first: a team's turn knows nothing but what it goes on with.
+    Runs(Vec<RunId>),
+}
+
+impl Talk {
+    /// Reads the talk up to now, this turn's part of it last.
+    pub(super) async fn read(&self, conn: &mut Conn, run: RunId, limit: u32) -> Result<History> {
+        match self {
+            Talk::Topic(topic) => of_topic(conn, *topic, run, limit).await,
+            Talk::Runs(earlier) => of_runs(conn, earlier, run).await,
+        }
+    }
+}
+
+async fn of_runs(conn: &mut Conn, earlier: &[RunId], run: RunId) -> Result<History> {
+    let mut history = History { topic: None, summary: None, entries: Vec::new(), calls: Vec::new() };
+    for run in earlier.iter().chain([&run]) {
+        history.entries.extend(journal::of_run(conn, *run).await?);
+        history.calls.extend(calls::of_run(conn, *run).await?);
+    }
+    Ok(history)
+}
+
+/// A turn is shown whole or not at all.
+async fn of_topic(conn: &mut Conn, topic: TopicId, run: RunId, limit: u32) -> Result<History> {
     let (upto, summary) = summaries::latest(conn, topic).await?.map_or((0, None), |(upto, text)| (upto, Some(text)));
     let mut entries = journal::of_topic(conn, topic, upto, None, limit).await?;
     if entries.len() == limit as usize

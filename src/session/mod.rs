@@ -1,11 +1,13 @@
-//! A session: one conversation of the main agent with a model, for one turn at a time.
+//! A session: one conversation of an agent with a model, for one turn at a time.
 //!
 //! Nothing of it lives in memory: each step reads the rows of its topic, asks the model, and writes what it said.
 //! After a crash the turn is entered again, and what is in the journal is read back, not repeated.
 //!
 //! | file | what |
 //! |---|---|
-//! | `enter` | mailbox → journal: what people said becomes part of the turn |
+//! | `agent` | who has a turn: a team's prompt, tools, model and bounds |
+//! | `asked` | a session in the middle of a call: asked, and answering at once |
+//! | `enter` | mailbox → journal: what people and teams said becomes part of the turn |
 //! | `history` | rows → the model's messages |
 //! | `prompt` | the fixed part and the part that varies |
 //! | `turn` | the straight loop: ask, run the tools, ask again |
@@ -13,11 +15,15 @@
 //! | `compact` | a long topic in fewer words |
 //! | `draft` | a text that is still being written, shown as it grows |
 //! | `finish` | the reply and the end of the turn, in one transaction |
+//! | `deliver` | what a team made of a task, for whoever waits for it |
 //! | `apology` | errors in words for people |
 
+mod agent;
 mod apology;
+mod asked;
 mod budget;
 mod compact;
+mod deliver;
 mod draft;
 mod enter;
 mod finish;
@@ -25,34 +31,35 @@ mod history;
 mod prompt;
 mod turn;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use base::{Clock, Scrub};
+use base::{Clock, Scrub, Tasks};
 use channels::render::RenderLimits;
-use llm::Model;
 use org::memory::Library;
 use store::Db;
-use tools::{Executor, Grant};
+use tools::Executor;
 
 use crate::config::{Attachments, DuringTurn};
 use crate::voices::Voices;
 
+pub use agent::{Agent, Agents, Mind, Prompts};
 pub use apology::GIVEN_UP;
-pub use budget::Ledger;
+pub use asked::Asked;
+pub use budget::{Ledger, Spender};
+pub use deliver::give_up as give_up_work;
 pub use finish::reply_rows;
-pub use prompt::Fixed;
-pub use turn::{Ended, Halt, Why, run};
+pub use prompt::{Fixed, Identity, Now, Own, OwnTools, Station, owner_rules, put_together};
+pub use turn::{Ended, Halt, Why, answers_people, run};
 
-/// What every session of the main agent has a part in. One is made at start.
+/// What every session has a part in. One is made at start.
 pub struct Sessions {
     /// The rows.
     pub db: Db,
     /// The time.
     pub clock: Clock,
-    /// The model, with its retries and fallbacks.
-    pub model: Arc<dyn Model>,
+    /// Who has turns.
+    pub agents: Agents,
     /// Runs the tools.
     pub tools: Executor,
     /// The platforms, for signs of life and for fetching what hangs on a message.
@@ -61,22 +68,18 @@ pub struct Sessions {
     pub office: Office,
     /// What a turn may take.
     pub limits: Limits,
+    /// Last words of turns that were dropped.
+    pub loose: Tasks,
 }
 
 /// What a session reads and never changes.
 pub struct Office {
-    /// The fixed part of the prompt.
-    pub fixed: Fixed,
     /// Prices and budgets.
     pub ledger: Ledger,
     /// Who may speak: an admin's turn may change trust.
     pub policy: Arc<org::trust::Policy>,
     /// Takes secrets out of what is shown.
     pub scrub: Scrub,
-    /// The main team's folder.
-    pub workspace: PathBuf,
-    /// What the main agent may use in a turn that no admin caused.
-    pub grant: Grant,
     /// What memory is searched with.
     pub library: Library,
 }
@@ -84,16 +87,10 @@ pub struct Office {
 /// What a turn may take.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Most steps of a turn.
-    pub steps_max: i64,
     /// The longest that a turn may take.
     pub turn: Duration,
     /// Most journal entries of a topic that the model is shown.
     pub history_max: u32,
-    /// The longest answer that is asked for.
-    pub output_tokens_max: u32,
-    /// Tokens of the window kept free for the answer and for results of tools.
-    pub reserve_tokens: u64,
     /// What becomes of a message that arrives while the turn runs.
     pub during_turn: DuringTurn,
     /// A turn that took longer ends in a new message.

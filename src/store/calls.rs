@@ -3,6 +3,7 @@
 use anyhow::Result;
 use base::{Moment, RunId};
 
+use crate::sql::row;
 use crate::{Conn, sql};
 
 /// A tool call of a run.
@@ -22,6 +23,27 @@ pub struct Call {
     pub is_error: bool,
     /// What the model gets.
     pub result: String,
+}
+
+row! {
+    /// A tool call with what it was given.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Given {
+        /// The step in which the model asked for it.
+        pub step: i64,
+        /// The model's id for it, unique in its step.
+        pub call_id: String,
+        /// The tool's logical name.
+        pub tool: String,
+        /// JSON without secrets, or what the model wrote in its place.
+        pub arguments: String,
+        /// Whether it has no result yet.
+        pub open: bool,
+        /// Whether the result is an error.
+        pub is_error: bool,
+        /// What the model gets.
+        pub result: String,
+    }
 }
 
 /// Where a tool call is.
@@ -106,6 +128,13 @@ pub async fn of_run(conn: &mut Conn, run: RunId) -> Result<Vec<Call>> {
     let sql = "SELECT run, step, call_id, tool, state, is_error, result FROM tool_calls WHERE run = $1 ORDER BY id";
     let rows: Vec<Raw> = sql::query_as(sql).bind(run.0).fetch_all(conn).await?;
     Ok(rows.into_iter().map(call).collect())
+}
+
+/// A run's calls of these tools with what they were given, in the order in which they started.
+pub async fn of_tools(conn: &mut Conn, run: RunId, tools: &[&str]) -> Result<Vec<Given>> {
+    let sql = "SELECT step, call_id, tool, arguments, state = 'started' AS open, is_error, result FROM tool_calls
+               WHERE run = $1 AND tool IN (SELECT value FROM json_each($2)) ORDER BY id";
+    sql::query_as(sql).bind(run.0).bind(serde_json::to_string(tools)?).fetch_all(conn).await
 }
 
 /// The calls of several runs of a topic, from `first` on.

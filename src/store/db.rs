@@ -46,8 +46,8 @@ struct Inner {
     readers: Vec<Mutex<Conn>>,
     next_reader: AtomicUsize,
     /// Set by SQLite itself whenever a row changes; read and reset at each commit.
-    touched: Arc<[AtomicBool; 4]>,
-    changed: [watch::Sender<u64>; 4],
+    touched: Arc<[AtomicBool; BELLS]>,
+    changed: [watch::Sender<u64>; BELLS],
     crash: StdMutex<CrashPlan>,
     tasks: Tasks,
 }
@@ -63,10 +63,18 @@ pub enum Bell {
     Outbox,
     /// What people are asked.
     Questions,
+    /// Which tools an agent may have: toolboxes and direct grants.
+    Tools,
+    /// What happens.
+    Events,
 }
 
+/// How many bells there are.
+const BELLS: usize = Bell::ALL.len();
+
 impl Bell {
-    const ALL: [Bell; 4] = [Bell::Inbox, Bell::Tasks, Bell::Outbox, Bell::Questions];
+    const ALL: [Bell; 6] =
+        [Bell::Inbox, Bell::Tasks, Bell::Outbox, Bell::Questions, Bell::Tools, Bell::Events];
 
     fn of_table(table: &str) -> Option<Bell> {
         match table {
@@ -74,6 +82,8 @@ impl Bell {
             "tasks" => Some(Bell::Tasks),
             "outbox" => Some(Bell::Outbox),
             "questions" => Some(Bell::Questions),
+            "events" => Some(Bell::Events),
+            "toolboxes" | "tool_grants" => Some(Bell::Tools),
             _ => None,
         }
     }
@@ -123,7 +133,7 @@ impl Db {
         if !schema::is_up_to_date(&mut conn).await? {
             schema::bring_up_to_date(path)?;
         }
-        let touched: Arc<[AtomicBool; 4]> = Arc::default();
+        let touched: Arc<[AtomicBool; BELLS]> = Arc::default();
         let flags = touched.clone();
         conn.on_change(move |table| {
             if let Some(bell) = Bell::of_table(table) {

@@ -379,7 +379,17 @@ pub async fn set_vector(conn: &mut Conn, chunk: i64, model: &str, vector: &[f32]
 /// # Errors
 /// If the index and the chunks differ.
 pub async fn check_index(conn: &mut Conn) -> Result<()> {
+    look_anew(conn).await?;
     sql::query("INSERT INTO memory_fts (memory_fts, rank) VALUES ('integrity-check', 1)").execute(conn).await?;
+    Ok(())
+}
+
+/// Has this connection look at the full-text index as it is now.
+///
+/// A connection keeps what it knows of the index's structure from its last search to its next. A search looks whether
+/// others wrote meanwhile; SQLite's own check of a database does not, and would take what they wrote for damage.
+pub(crate) async fn look_anew(conn: &mut Conn) -> Result<()> {
+    sql::query_scalar::<i64>("SELECT rowid FROM memory_fts LIMIT 1").fetch_optional(conn).await?;
     Ok(())
 }
 
@@ -390,3 +400,6 @@ fn bytes(vector: &[f32]) -> Vec<u8> {
 fn floats(bytes: &[u8]) -> Vec<f32> {
     bytes.as_chunks::<4>().0.iter().map(|four| f32::from_le_bytes(*four)).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use base::Moment;
 
-use crate::{Conn, audit, memory, sql};
+use crate::{Conn, audit, events, memory, sql};
 
 /// How many newer versions a memory has before an older one goes.
 const VERSIONS: u32 = 20;
@@ -13,7 +13,7 @@ const VERSIONS: u32 = 20;
 pub struct Before {
     /// Messages in and out, the tasks they caused, and memories that were deleted.
     pub talk: Moment,
-    /// Turns: what was said in them and their tool calls.
+    /// Turns: what was said in them, their tool calls, and what else happened.
     pub journal: Moment,
     /// The log of trust decisions; changes of trust are kept ten times as long (the caller says so).
     pub decisions: Moment,
@@ -70,6 +70,7 @@ pub async fn prune(conn: &mut Conn, before: &Before, batch: u32) -> Result<u64> 
     for (sql, moment) in rules {
         gone += sql::query(sql).bind(moment).bind(batch).execute(&mut *conn).await?.rows_affected();
     }
+    gone += events::prune(conn, before.journal, batch).await?;
     gone += audit::prune(conn, before.changes, batch).await?;
     gone += memory::prune(conn, before.talk, VERSIONS, batch).await?;
     Ok(gone)

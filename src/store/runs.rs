@@ -1,7 +1,7 @@
 //! The journaled record of one turn.
 
 use anyhow::Result;
-use base::{Moment, RunId, TaskId, TopicId};
+use base::{Moment, RunId, TaskId, TeamName, TopicId};
 use channels::SenderId;
 
 use crate::tasks::{End, Origin, Task};
@@ -16,8 +16,8 @@ pub struct Run {
     pub steps: i64,
 }
 
-/// The run of a task: the one that a crash left, or a new one.
-pub async fn enter(conn: &mut Conn, task: &Task, now: Moment) -> Result<Run> {
+/// The run of a task: the one that a crash left, or a new one. `topic`: the one whose talk it is part of.
+pub async fn enter(conn: &mut Conn, task: &Task, topic: Option<TopicId>, now: Moment) -> Result<Run> {
     let found: Option<(i64, i64)> =
         sql::query_as("SELECT id, steps FROM runs WHERE task = $1").bind(task.id.0).fetch_optional(&mut *conn).await?;
     if let Some((id, steps)) = found {
@@ -28,7 +28,7 @@ pub async fn enter(conn: &mut Conn, task: &Task, now: Moment) -> Result<Run> {
     let id = sql::query_scalar(sql)
         .bind(task.id.0)
         .bind(task.team.as_str())
-        .bind(task.origin.topic.map(|topic| topic.0))
+        .bind(topic.map(|topic| topic.0))
         .bind(task.origin.sender.as_ref().map(SenderId::as_str))
         .bind(now)
         .fetch_one(conn)
@@ -36,11 +36,57 @@ pub async fn enter(conn: &mut Conn, task: &Task, now: Moment) -> Result<Run> {
     Ok(Run { id: RunId(id), steps: 0 })
 }
 
+/// A turn in the middle of another one: a team that is asked and answers at once. It has no task, and leaves the
+/// team's queue as it is.
+pub async fn enter_within(
+    conn: &mut Conn,
+    parent: RunId,
+    team: &TeamName,
+    sender: Option<&SenderId>,
+    now: Moment,
+) -> Result<Run> {
+    let sql = "INSERT INTO runs (parent, team, sender, state, started_at) VALUES ($1, $2, $3, 'running', $4)
+               RETURNING id";
+    let id = sql::query_scalar(sql)
+        .bind(parent.0)
+        .bind(team.as_str())
+        .bind(sender.map(SenderId::as_str))
+        .bind(now)
+        .fetch_one(conn)
+        .await?;
+    Ok(Run { id: RunId(id), steps: 0 })
+}
+
+/// Ends the turns in the middle of others that a crash has cut off: nobody waits for them any more.
+pub async fn end_orphans(conn: &mut Conn, now: Moment) -> Result<u64> {
+    let sql = "UPDATE runs SET state = 'stopped', finished_at = $1, note = 'cut off by a stop of the hive'
+               WHERE state = 'running' AND parent IS NOT NULL";
+    Ok(sql::query(sql).bind(now).execute(conn).await?.rows_affected())
+}
+
 /// The run of a task, if it was entered.
 pub async fn of_task(conn: &mut Conn, task: TaskId) -> Result<Option<Run>> {
     let sql = "SELECT id, steps FROM runs WHERE task = $1";
     let found: Option<(i64, i64)> = sql::query_as(sql).bind(task.0).fetch_optional(conn).await?;
     Ok(found.map(|(id, steps)| Run { id: RunId(id), steps }))
+}
+
+/// The task whose turn this was; `None` for a turn in the middle of another one.
+pub async fn task(conn: &mut Conn, id: RunId) -> Result<Option<TaskId>> {
+    let found: Option<Option<i64>> =
+        sql::query_scalar("SELECT task FROM runs WHERE id = $1").bind(id.0).fetch_optional(conn).await?;
+    Ok(found.flatten().map(TaskId))
+}
+
+/// A run and those whose talk it went on with, oldest first.
+pub async fn chain(conn: &mut Conn, id: RunId) -> Result<Vec<RunId>> {
+    let sql = "WITH RECURSIVE chain (run, depth) AS (
+                 SELECT $1, 0
+                 UNION ALL SELECT t.continues, c.depth + 1 FROM chain c JOIN runs r ON r.id = c.run
+                   JOIN tasks t ON t.id = r.task WHERE t.continues IS NOT NULL AND c.depth < 20)
+               SELECT run FROM chain ORDER BY depth DESC";
+    let ids: Vec<i64> = sql::query_scalar(sql).bind(id.0).fetch_all(conn).await?;
+    Ok(ids.into_iter().map(RunId).collect())
 }
 
 /// One more step is in the journal.

@@ -7,7 +7,7 @@ use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{ConnectOptions, Connection};
 
-use crate::{Conn, sql};
+use crate::{Conn, memory, sql};
 
 static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations");
 
@@ -62,6 +62,15 @@ async fn migrate(path: &Path) -> sqlx::Result<Result<(), MigrateError>> {
 
 /// SQLite's own verdict on every page and index: `ok`, or what is wrong.
 pub async fn integrity(conn: &mut Conn) -> Result<String> {
+    // One view of the database for all that is looked at; within a transaction, that transaction's.
+    conn.run("SAVEPOINT verdict")?;
+    let verdict = verdict(conn).await;
+    conn.run("RELEASE verdict")?;
+    verdict
+}
+
+async fn verdict(conn: &mut Conn) -> Result<String> {
+    memory::look_anew(conn).await?;
     let rows: Vec<String> = sql::query_scalar("PRAGMA integrity_check(5)").fetch_all(&mut *conn).await?;
     let broken: Vec<String> =
         sql::query_scalar("SELECT \"table\" || ' row ' || rowid FROM pragma_foreign_key_check LIMIT 5")

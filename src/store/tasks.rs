@@ -1,38 +1,104 @@
 //! The one way to do work.
 
-use anyhow::Result;
-use base::{Moment, TaskId, TeamName, TopicId};
+mod of_team;
+
+use anyhow::{Context, Result, bail};
+use base::{Moment, RunId, TaskId, TeamName, TopicId};
 use channels::{ConversationId, SenderId};
+use serde::{Deserialize, Serialize};
 
 use crate::sql::row;
 use crate::{Conn, sql};
+
+pub use of_team::{
+    Completed, Open, Running, cancel_given, cancel_queued, completed, depths, drop_queue, handed_over_since, known_correlation,
+    open_of_team, queued_of, running, running_of, same_open, stop_team, stop_work,
+};
 
 /// What sort of work it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Messages wait in a topic's mailbox.
     Message,
+    /// A parent gave it.
+    Delegate,
+    /// A new team makes itself ready.
+    Bootstrap,
+    /// A trigger fired.
+    Trigger,
+    /// A child asks its parent to do it.
+    Handoff,
+    /// A child tells the root team, which no conversation has asked.
+    Escalation,
+    /// What a child made of a task, for the team that gave it.
+    Result,
 }
 
 impl Kind {
-    fn as_str(self) -> &'static str {
+    const ALL: [Kind; 7] = [
+        Kind::Message,
+        Kind::Delegate,
+        Kind::Bootstrap,
+        Kind::Trigger,
+        Kind::Handoff,
+        Kind::Escalation,
+        Kind::Result,
+    ];
+
+    /// The word in the row.
+    pub fn as_str(self) -> &'static str {
         match self {
             Kind::Message => "message",
+            Kind::Delegate => "delegate",
+            Kind::Bootstrap => "bootstrap",
+            Kind::Trigger => "trigger",
+            Kind::Handoff => "handoff",
+            Kind::Escalation => "escalation",
+            Kind::Result => "result",
         }
+    }
+
+    fn read(word: &str) -> Result<Kind> {
+        Kind::ALL.into_iter().find(|kind| kind.as_str() == word).with_context(|| format!("no kind of task: {word}"))
     }
 }
 
 /// How urgent it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Priority {
     /// Incidents.
     Critical = 0,
     /// What a person waits for.
     High = 1,
     /// Ordinary work.
+    #[default]
     Normal = 2,
     /// What can wait.
     Low = 3,
+}
+
+impl Priority {
+    fn read(number: i64) -> Result<Priority> {
+        Ok(match number {
+            0 => Priority::Critical,
+            1 => Priority::High,
+            2 => Priority::Normal,
+            3 => Priority::Low,
+            other => bail!("no priority: {other}"),
+        })
+    }
+}
+
+/// What else the turn of a task is told.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Options {
+    /// The subagent that does it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subagent: Option<String>,
+    /// Most steps of its turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_steps: Option<u32>,
 }
 
 /// Where a piece of work came from.
@@ -55,10 +121,69 @@ pub struct Task {
     pub team: TeamName,
     /// The lane: one task at a time runs in it.
     pub lane: String,
+    /// What sort of work it is.
+    pub kind: Kind,
+    /// How urgent it is: so is what comes of it.
+    pub priority: Priority,
+    /// What is to be done; empty where messages say so.
+    pub body: String,
     /// Where it came from.
     pub origin: Origin,
+    /// The team that gave it.
+    pub giver: Option<TeamName>,
+    /// The turn in which it was given.
+    pub cause: Option<RunId>,
+    /// The turn whose talk its turn goes on with.
+    pub continues: Option<RunId>,
+    /// What else its turn is told.
+    pub options: Options,
     /// How often it was claimed, this time included.
     pub attempts: i64,
+    /// How often its turn failed by a fault that may pass.
+    pub failures: i64,
+}
+
+/// A piece of work for a team.
+#[derive(Clone, Debug)]
+pub struct New<'a> {
+    /// The team that is to do it.
+    pub team: &'a TeamName,
+    /// What sort of work it is.
+    pub kind: Kind,
+    /// How urgent it is.
+    pub priority: Priority,
+    /// What is to be done.
+    pub body: &'a str,
+    /// Where it came from.
+    pub origin: &'a Origin,
+    /// The team that gives it.
+    pub giver: Option<&'a TeamName>,
+    /// The turn in which it is given.
+    pub cause: Option<RunId>,
+    /// The turn whose talk its turn goes on with.
+    pub continues: Option<RunId>,
+    /// An opaque word of the giver's.
+    pub correlation: Option<&'a str>,
+    /// What else its turn is told.
+    pub options: Options,
+}
+
+impl<'a> New<'a> {
+    /// Ordinary work that nobody in particular gives.
+    pub fn of(team: &'a TeamName, kind: Kind, body: &'a str, origin: &'a Origin) -> New<'a> {
+        New {
+            team,
+            kind,
+            priority: Priority::Normal,
+            body,
+            origin,
+            giver: None,
+            cause: None,
+            continues: None,
+            correlation: None,
+            options: Options::default(),
+        }
+    }
 }
 
 /// How a task ended.
@@ -106,6 +231,43 @@ pub async fn enqueue_message(conn: &mut Conn, origin: &Origin, topic: TopicId, n
     Ok(())
 }
 
+/// The lane of a piece of work: what the root team does for a topic waits for that topic's turns, and all else that a
+/// team does for the team's others.
+fn lane(new: &New<'_>) -> String {
+    match new.origin.topic {
+        Some(topic) if new.team.is_main() => topic_lane(topic),
+        _ => new.team.to_string(),
+    }
+}
+
+/// Queues a piece of work.
+///
+/// # Errors
+/// Where there is no such team.
+pub async fn give(conn: &mut Conn, new: &New<'_>, now: Moment) -> Result<TaskId> {
+    let sql = "INSERT INTO tasks (team, lane, kind, priority, state, body, conversation, topic, sender, giver, cause,
+                 continues, correlation, options, created_at, due_at)
+               VALUES ($1, $2, $3, $4, 'queued', $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14) RETURNING id";
+    let id = sql::query_scalar(sql)
+        .bind(new.team.as_str())
+        .bind(lane(new))
+        .bind(new.kind.as_str())
+        .bind(new.priority as i64)
+        .bind(new.body)
+        .bind(new.origin.conversation.as_ref().map(ConversationId::as_str))
+        .bind(new.origin.topic.map(|topic| topic.0))
+        .bind(new.origin.sender.as_ref().map(SenderId::as_str))
+        .bind(new.giver.map(TeamName::as_str))
+        .bind(new.cause.map(|run| run.0))
+        .bind(new.continues.map(|run| run.0))
+        .bind(new.correlation)
+        .bind(serde_json::to_string(&new.options)?)
+        .bind(now)
+        .fetch_one(conn)
+        .await?;
+    Ok(TaskId(id))
+}
+
 /// Claims up to `limit` tasks that are due, the most urgent and oldest first, each in a lane that is free.
 pub async fn claim(conn: &mut Conn, limit: u32, now: Moment, leased_until: Moment) -> Result<Vec<Task>> {
     // `OR IGNORE`: of two queued tasks of one lane the unique index lets only the first run.
@@ -114,9 +276,10 @@ pub async fn claim(conn: &mut Conn, limit: u32, now: Moment, leased_until: Momen
                WHERE id IN (SELECT id FROM tasks t WHERE state = 'queued' AND due_at <= $2
                  AND NOT EXISTS (SELECT 1 FROM tasks r WHERE r.lane = t.lane AND r.state = 'running')
                  ORDER BY priority, id LIMIT $1)
-               RETURNING id, team, lane, conversation, topic, sender, attempts";
+               RETURNING id, team, lane, kind, priority, body, conversation, topic, sender, giver, cause, continues,
+                 options, attempts, failures";
     let mut rows: Vec<Raw> = sql::query_as(sql).bind(limit).bind(now).bind(leased_until).fetch_all(conn).await?;
-    rows.sort_by_key(|row| row.id);
+    rows.sort_by_key(|row| (row.priority, row.id));
     rows.into_iter().map(Task::try_from).collect()
 }
 
@@ -125,10 +288,18 @@ row! {
         id: i64,
         team: String,
         lane: String,
+        kind: String,
+        priority: i64,
+        body: String,
         conversation: Option<String>,
         topic: Option<i64>,
         sender: Option<String>,
+        giver: Option<String>,
+        cause: Option<i64>,
+        continues: Option<i64>,
+        options: String,
         attempts: i64,
+        failures: i64,
     }
 }
 
@@ -139,14 +310,30 @@ impl TryFrom<Raw> for Task {
             id: TaskId(raw.id),
             team: raw.team.parse()?,
             lane: raw.lane,
+            kind: Kind::read(&raw.kind)?,
+            priority: Priority::read(raw.priority)?,
+            body: raw.body,
             origin: Origin {
                 conversation: raw.conversation.map(|text| text.parse()).transpose()?,
                 topic: raw.topic.map(TopicId),
                 sender: raw.sender.map(|text| text.parse()).transpose()?,
             },
+            giver: raw.giver.map(|name| name.parse()).transpose()?,
+            cause: raw.cause.map(RunId),
+            continues: raw.continues.map(RunId),
+            options: serde_json::from_str(&raw.options).context("read the options of a task")?,
             attempts: raw.attempts,
+            failures: raw.failures,
         })
     }
+}
+
+/// A task, if it is there.
+pub async fn get(conn: &mut Conn, id: TaskId) -> Result<Option<Task>> {
+    let sql = "SELECT id, team, lane, kind, priority, body, conversation, topic, sender, giver, cause, continues,
+                 options, attempts, failures FROM tasks WHERE id = $1";
+    let row: Option<Raw> = sql::query_as(sql).bind(id.0).fetch_optional(conn).await?;
+    row.map(Task::try_from).transpose()
 }
 
 row! {
@@ -182,21 +369,40 @@ pub async fn renew(conn: &mut Conn, ids: &[TaskId], leased_until: Moment) -> Res
 
 /// Ends a running task. `false` where it was not running.
 pub async fn finish(conn: &mut Conn, id: TaskId, end: End, note: &str, now: Moment) -> Result<bool> {
-    let sql = "UPDATE tasks SET state = $2, note = $3, finished_at = $4, leased_until = NULL
+    finish_with(conn, id, end, note, "", now).await
+}
+
+/// Ends a running task with what it came to. `false` where it was not running.
+pub async fn finish_with(
+    conn: &mut Conn,
+    id: TaskId,
+    end: End,
+    note: &str,
+    result: &str,
+    now: Moment,
+) -> Result<bool> {
+    let sql = "UPDATE tasks SET state = $2, note = $3, result = $5, finished_at = $4, leased_until = NULL
                WHERE id = $1 AND state = 'running'";
-    let done = sql::query(sql).bind(id.0).bind(end.as_str()).bind(note).bind(now).execute(conn).await?;
+    let done = sql::query(sql).bind(id.0).bind(end.as_str()).bind(note).bind(now).bind(result).execute(conn).await?;
     Ok(done.rows_affected() > 0)
 }
 
 /// Puts a running task back, to be claimed again at `due_at`; a later task of its lane may not overtake it.
 pub async fn put_back(conn: &mut Conn, id: TaskId, due_at: Moment) -> Result<()> {
     // A second message task may have been queued meanwhile; this one looks into the same mailbox.
-    let sql = "DELETE FROM tasks WHERE kind = 'message' AND state = 'queued'
-               AND lane = (SELECT lane FROM tasks WHERE id = $1) AND id <> $1";
+    let sql = "DELETE FROM tasks WHERE kind = 'message' AND state = 'queued' AND id <> $1
+               AND lane = (SELECT lane FROM tasks WHERE id = $1 AND kind = 'message')";
     sql::query(sql).bind(id.0).execute(&mut *conn).await?;
     let sql = "UPDATE tasks SET state = 'queued', leased_until = NULL, due_at = $2 WHERE id = $1 AND state = 'running'";
     sql::query(sql).bind(id.0).bind(due_at).execute(conn).await?;
     Ok(())
+}
+
+/// Puts a running task back whose turn failed by a fault that may pass: it is entered again later.
+pub async fn retry(conn: &mut Conn, id: TaskId, due_at: Moment) -> Result<()> {
+    let sql = "UPDATE tasks SET failures = failures + 1 WHERE id = $1 AND state = 'running'";
+    sql::query(sql).bind(id.0).execute(&mut *conn).await?;
+    put_back(conn, id, due_at).await
 }
 
 /// The running tasks whose lease is over, or all of them where `now` is `None`: at a start nobody works on them.
@@ -214,17 +420,29 @@ pub enum StopAsked {
     Person,
     /// A newer message is to be answered instead.
     Message,
+    /// A newer task is to be done instead.
+    Replaced,
+    /// Its team goes.
+    Closing,
+}
+
+impl StopAsked {
+    fn as_str(self) -> &'static str {
+        match self {
+            StopAsked::Person => "person",
+            StopAsked::Message => "message",
+            StopAsked::Replaced => "replaced",
+            StopAsked::Closing => "closing",
+        }
+    }
 }
 
 /// Asks the running task of a topic to end. `false` where none runs.
 pub async fn ask_to_stop(conn: &mut Conn, topic: TopicId, why: StopAsked) -> Result<bool> {
-    let why = match why {
-        StopAsked::Person => "person",
-        StopAsked::Message => "message",
-    };
+    // What a newer message may not end: the turn of work that was given.
     let sql = "UPDATE tasks SET stop_asked = $2 WHERE lane = $1 AND state = 'running'
-               AND (stop_asked IS NULL OR stop_asked <> 'person')";
-    let done = sql::query(sql).bind(topic_lane(topic)).bind(why).execute(conn).await?;
+               AND (kind = 'message' OR $2 <> 'message') AND (stop_asked IS NULL OR stop_asked = 'message')";
+    let done = sql::query(sql).bind(topic_lane(topic)).bind(why.as_str()).execute(conn).await?;
     Ok(done.rows_affected() > 0)
 }
 
@@ -232,8 +450,9 @@ pub async fn ask_to_stop(conn: &mut Conn, topic: TopicId, why: StopAsked) -> Res
 pub async fn to_stop(conn: &mut Conn) -> Result<Vec<(TaskId, StopAsked)>> {
     let sql = "SELECT id, stop_asked FROM tasks WHERE state = 'running' AND stop_asked IS NOT NULL";
     let rows: Vec<(i64, String)> = sql::query_as(sql).fetch_all(conn).await?;
-    let why = |word: &str| if word == "person" { StopAsked::Person } else { StopAsked::Message };
-    Ok(rows.into_iter().map(|(id, word)| (TaskId(id), why(&word))).collect())
+    let all = [StopAsked::Person, StopAsked::Message, StopAsked::Replaced, StopAsked::Closing];
+    let why = |word: &str| all.into_iter().find(|why| why.as_str() == word).with_context(|| format!("why: {word}"));
+    rows.into_iter().map(|(id, word)| Ok((TaskId(id), why(&word)?))).collect()
 }
 
 /// A running or queued task of a topic.

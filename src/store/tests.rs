@@ -66,7 +66,7 @@ async fn an_event_is_taken_in_once_and_goes_its_way() {
         assert!(inbox::waits(conn, topic).await?);
         tasks::enqueue_message(conn, &origin(), topic, 10).await?;
         let task = tasks::claim(conn, 5, 20, 99).await?.remove(0);
-        let run = runs::enter(conn, &task, 20).await?;
+        let run = runs::enter(conn, &task, task.origin.topic, 20).await?;
         inbox::take(conn, id, run.id).await?;
         assert_eq!(inbox::of_run(conn, run.id).await?[0].event, message("5", "hi there"));
         assert!(inbox::mailbox(conn, topic, 10).await?.is_empty());
@@ -174,11 +174,11 @@ async fn a_turn_is_journaled_and_read_back() {
         let topic = topics::open(conn, &room(), "one", NamedBy::Code, 1).await?;
         tasks::enqueue_message(conn, &Origin { topic: Some(topic), ..origin() }, topic, 5).await?;
         let task = tasks::claim(conn, 1, 5, 60).await?.remove(0);
-        let run = runs::enter(conn, &task, 6).await?;
+        let run = runs::enter(conn, &task, task.origin.topic, 6).await?;
         journal::append(conn, run.id, Some(topic), 1, journal::Role::User, "[]", 6).await?;
         journal::append(conn, run.id, Some(topic), 1, journal::Role::Assistant, "[1]", 7).await?;
         runs::step(conn, run.id).await?;
-        assert_eq!(runs::enter(conn, &task, 8).await?, runs::Run { id: run.id, steps: 1 }, "entered again");
+        assert_eq!(runs::enter(conn, &task, task.origin.topic, 8).await?, runs::Run { id: run.id, steps: 1 }, "entered again");
         assert_eq!(runs::of_task(conn, task.id).await?.map(|run| run.steps), Some(1));
         assert!(calls::start(conn, run.id, 1, "a", "read", "{}", 7).await?);
         assert!(!calls::start(conn, run.id, 1, "a", "read", "{}", 7).await?, "said before");
@@ -191,6 +191,9 @@ async fn a_turn_is_journaled_and_read_back() {
         let states: Vec<_> = calls::of_run(conn, run.id).await?.into_iter().map(|call| call.state).collect();
         assert_eq!(states, [calls::State::Finished, calls::State::Interrupted]);
         assert_eq!(calls::of_topic(conn, topic, run.id).await?.len(), 2);
+        let given = calls::of_tools(conn, run.id, &["read", "write"]).await?;
+        let read = given.iter().map(|call| (call.call_id.as_str(), call.arguments.as_str(), call.open, call.is_error));
+        assert_eq!(read.collect::<Vec<_>>(), [("a", "{}", false, false)], "those of other tools are left out");
         assert_eq!(journal::of_run(conn, run.id).await?.len(), 2);
         assert_eq!(journal::of_topic(conn, topic, 0, None, 1).await?[0].content, "[1]", "the newest");
         assert!(journal::of_topic(conn, topic, 0, Some(run.id), 9).await?.is_empty());
@@ -257,7 +260,7 @@ async fn a_draft_becomes_a_message_or_nothing_or_a_question() {
         let topic = topics::open(conn, &room(), "one", NamedBy::Code, 1).await?;
         tasks::enqueue_message(conn, &origin(), topic, 1).await?;
         let task = tasks::claim(conn, 1, 1, 9).await?.remove(0);
-        let run = runs::enter(conn, &task, 1).await?.id;
+        let run = runs::enter(conn, &task, task.origin.topic, 1).await?.id;
         let new = outbox::New { run: Some(run), topic: Some(topic), ..outbox::New::message(&room(), hello()) };
         // Never tried: nothing is left of it.
         outbox::draft(conn, &new, 1).await?;
@@ -442,7 +445,7 @@ async fn everything_old_goes_and_nothing_else() {
         inbox::place(conn, id, topic).await?;
         tasks::enqueue_message(conn, &origin(), topic, 1).await?;
         let task = tasks::claim(conn, 1, 1, 9).await?.remove(0);
-        let run = runs::enter(conn, &task, 1).await?;
+        let run = runs::enter(conn, &task, task.origin.topic, 1).await?;
         inbox::take(conn, id, run.id).await?;
         journal::append(conn, run.id, Some(topic), 1, journal::Role::User, "[]", 1).await?;
         runs::finish(conn, run, End::Done, "", 2).await?;

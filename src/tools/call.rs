@@ -5,6 +5,7 @@ use std::sync::Arc;
 use base::{RunId, Stop, TeamName};
 use store::tasks::Origin;
 
+use crate::delegation::Slot;
 use crate::permission::Grant;
 
 /// Who calls, for whom, in which turn.
@@ -20,6 +21,12 @@ pub struct Call {
     pub run: RunId,
     /// The step of it in which the model asked, from 1.
     pub step: i64,
+    /// The model's id of this very call, unique in its step; empty for what is said of a whole step.
+    pub call_id: Arc<str>,
     /// Cancelled when the turn is to stop. A tool's own copy is also cancelled when its time is up.
     pub stop: Stop,
+    /// How many sessions there are above this one: 0 in people's turn and in that of a task.
+    pub depth: u32,
+    /// The slot of its team that this session rides on, where another session waits for it.
+    pub slot: Option<Arc<Slot>>,
 }

@@ -4,22 +4,32 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use anyhow::{Result, bail, ensure};
-use base::Clock;
+use base::{Clock, Scrub};
 use net::fetch::Fetcher;
 use net::teams::WebTeams;
 use org::memory::Library;
+use org::teams::Tree;
 use org::trust::Policy;
 use org::vault::Vault;
 use serde_json::Value;
 use store::Db;
+use store::tables::Tables;
 
+use crate::asking::Asking;
+use crate::delegation::{Line, Relay};
+use crate::gate::Gates;
+use crate::human::People;
+use crate::org::Charter;
+use crate::org as teams;
 use crate::permission::{Grant, shown};
 use crate::shell::ShellRules;
 use crate::spec::{Domain, Effect, Ops, Partition, Source, Spec};
 use crate::tool::AnyTool;
 use crate::toolboxes::Directory;
 use crate::workspace::Workspaces;
-use crate::{files, memory, shell, toolboxes, topics, trust, vault, web, wire};
+use crate::{
+    delegation, files, human, memory, shell, skills, tables, todos, toolboxes, topics, trust, vault, web, wire,
+};
 
 /// What the tools are built with.
 pub struct Handles {
@@ -39,6 +49,14 @@ pub struct Handles {
     pub web: (Fetcher, WebTeams),
     /// How commands are run.
     pub shell: Arc<ShellRules>,
+    /// The secrets that nothing may hold that goes out to people.
+    pub scrub: Scrub,
+    /// Admission to the teams: those of the executor.
+    pub gates: Gates,
+    /// Leads to the sessions that are asked in the middle of a call.
+    pub line: Line,
+    /// The tree of teams.
+    pub tree: Tree,
 }
 
 /// Every tool of this program.
@@ -46,15 +64,25 @@ pub struct Handles {
 /// # Errors
 /// If two tools share a name, or a record contradicts itself: a fault of ours that a test finds.
 pub fn catalogue(handles: Handles) -> Result<Catalogue> {
-    let Handles { db, clock, workspaces, policy, vault, library, web, shell } = handles;
-    let (fetcher, teams) = web;
+    let Handles { db, clock, workspaces, policy, vault, library, web, shell, scrub, gates, line, tree } = handles;
+    let people = People { db: db.clone(), clock, policy: policy.clone() };
+    let (fetcher, web_teams) = web;
     let directory = Directory::new();
+    let relay = Relay::new(&db, clock, &gates, &line);
+    let charter = Charter { db: db.clone(), directory: directory.clone(), tree: tree.clone() };
     let catalogue = Catalogue::new(vec![
         Arc::new(toolboxes::CreateToolbox { db: db.clone(), clock, directory: directory.clone() }),
         Arc::new(toolboxes::DeleteToolbox { db: db.clone() }),
         Arc::new(toolboxes::ListToolboxes { db: db.clone(), directory: directory.clone() }),
         Arc::new(toolboxes::ListTools { directory: directory.clone() }),
+        Arc::new(Asking(toolboxes::RequestToolAccess { people: people.clone(), directory: directory.clone() })),
         Arc::new(toolboxes::UpdateToolbox { db: db.clone(), clock, directory: directory.clone() }),
+        Arc::new(delegation::DelegateParallel { relay: relay.clone() }),
+        Arc::new(delegation::DelegateTo { relay: relay.clone() }),
+        Arc::new(delegation::QueryTeam { relay: relay.clone() }),
+        Arc::new(delegation::QueryTeams { relay: relay.clone() }),
+        Arc::new(delegation::RunSubagent { relay: relay.clone() }),
+        Arc::new(delegation::Scout { relay }),
         Arc::new(files::AttachFile { db: db.clone(), clock, workspaces: workspaces.clone() }),
         Arc::new(files::Edit { workspaces: workspaces.clone() }),
         Arc::new(files::Glob { workspaces: workspaces.clone() }),
@@ -63,16 +91,38 @@ pub fn catalogue(handles: Handles) -> Result<Catalogue> {
         Arc::new(files::MultiEdit { workspaces: workspaces.clone() }),
         Arc::new(files::Read { workspaces: workspaces.clone() }),
         Arc::new(files::Write { workspaces: workspaces.clone() }),
+        Arc::new(human::Notify { people: people.clone(), scrub: scrub.clone() }),
+        Arc::new(Asking(human::PromptHuman)),
+        Arc::new(Asking(human::PromptSecret { vault: vault.clone() })),
+        Arc::new(human::Think),
         Arc::new(memory::MemoryDelete { db: db.clone(), clock }),
         Arc::new(memory::MemoryList { db: db.clone() }),
         Arc::new(memory::MemorySave { db: db.clone(), clock, library: library.clone() }),
         Arc::new(memory::MemorySearch { db: db.clone(), clock, library }),
-        Arc::new(shell::RunShell { workspaces: workspaces.clone(), rules: shell, clock }),
+        Arc::new(teams::DelegateTask { db: db.clone(), clock, scrub: scrub.clone() }),
+        Arc::new(teams::EnqueueParentTask { db: db.clone(), clock, scrub: scrub.clone() }),
+        Arc::new(teams::Escalate { people, scrub: scrub.clone() }),
+        Arc::new(teams::GetStatus { db: db.clone(), gates: gates.clone() }),
+        Arc::new(teams::ListCompletedTasks { db: db.clone(), clock }),
+        Arc::new(teams::ListTeams { db: db.clone() }),
+        Arc::new(teams::SendMessage { db: db.clone(), clock, scrub }),
+        Arc::new(teams::ShutdownTeam { tree: tree.clone(), gates }),
+        Arc::new(teams::SpawnTeam { tree: tree.clone(), charter, workspaces: workspaces.clone() }),
+        Arc::new(teams::UpdateTeam { tree }),
+        Arc::new(shell::RunShell { workspaces: workspaces.clone(), rules: shell.clone(), clock }),
+        Arc::new(skills::ActivateSkill { db: db.clone(), clock, workspaces: workspaces.clone() }),
+        Arc::new(skills::ReadSkillFile { workspaces: workspaces.clone() }),
+        Arc::new(skills::RunSkillScript::new(workspaces.clone(), shell, clock)),
+        Arc::new(tables::SqlExec { tables: Tables::beside(&db) }),
+        Arc::new(tables::SqlQuery { tables: Tables::beside(&db) }),
+        Arc::new(todos::AddTodo { db: db.clone(), clock }),
+        Arc::new(todos::CompleteTodo { db: db.clone(), clock }),
+        Arc::new(todos::SetTodos { db: db.clone(), clock }),
         Arc::new(vault::VaultDelete { vault: vault.clone() }),
         Arc::new(vault::VaultGet { vault: vault.clone() }),
         Arc::new(vault::VaultList { vault: vault.clone() }),
         Arc::new(vault::VaultSet { vault }),
-        Arc::new(web::WebFetch { fetcher, teams, workspaces }),
+        Arc::new(web::WebFetch { fetcher, teams: web_teams, workspaces }),
         Arc::new(topics::ListTopics { db: db.clone() }),
         Arc::new(trust::AddTrustedSender { db: db.clone(), clock, policy: policy.clone() }),
         Arc::new(trust::ListTrustedSenders { db: db.clone(), clock }),
@@ -223,6 +273,7 @@ fn entry(tool: Arc<dyn AnyTool>) -> Result<Entry> {
     let read_only = spec.effect == Effect::ReadOnly;
     ensure!(!(read_only && spec.destructive), "`{name}` only reads and yet destroys");
     ensure!(!(read_only && spec.ops == Ops::Org), "`{name}` only reads and yet wants the team for itself");
+    ensure!(!(spec.destructive && tool.asks().is_some()), "`{name}` asks twice before it does anything");
     let overlaps = spec.partition == Partition::Read;
     ensure!(!overlaps || spec.may_run_again(), "`{name}` may overlap with itself and yet has an effect each time");
     Ok(Entry { wire_name, input, output, tool })

@@ -27,7 +27,19 @@ pub struct Gate {
 pub struct Pass {
     // Before the permit: whoever gets the slot next must not be counted beside us.
     _counted: Option<Counted>,
-    _permit: OwnedSemaphorePermit,
+    permit: OwnedSemaphorePermit,
+}
+
+impl Pass {
+    /// The org op of this gate that had it is over, and a daily op goes on in its place: one slot is kept, the others
+    /// are free at once.
+    pub(crate) fn keep_one(mut self, gate: &Gate) -> Pass {
+        match self.permit.split(1) {
+            // Counted before the others are free: whoever gets one must find this one beside it.
+            Some(permit) => Pass { _counted: Some(Counted::new(&gate.daily)), permit },
+            None => self,
+        }
+    }
 }
 
 /// Nobody made room in time.
@@ -47,6 +59,14 @@ pub struct Load {
     pub saturation: bool,
     /// Whether an org op waits to run.
     pub org_op_pending: bool,
+}
+
+impl Load {
+    /// Whether nothing runs and nobody waits.
+    pub fn is_free(self) -> bool {
+        // An org op that runs has taken every slot, so that the team is saturated.
+        self == Load { active_daily_ops: 0, saturation: false, org_op_pending: false }
+    }
 }
 
 impl Gate {
@@ -69,7 +89,7 @@ impl Gate {
         let permit = tokio::time::timeout(patience, self.slots.clone().acquire_many_owned(slots)).await;
         drop(waiting);
         let permit = permit.map_err(|_| Saturated { waited: patience })?.expect("the semaphore is never closed");
-        Ok(Pass { _counted: (admission == Admission::Daily).then(|| Counted::new(&self.daily)), _permit: permit })
+        Ok(Pass { _counted: (admission == Admission::Daily).then(|| Counted::new(&self.daily)), permit })
     }
 
     /// What it is doing.
@@ -100,11 +120,11 @@ impl Drop for Counted {
     }
 }
 
-/// The gates of all teams.
-#[derive(Debug)]
+/// The gates of all teams. Clones are the same gates.
+#[derive(Clone, Debug)]
 pub struct Gates {
     cap: u32,
-    gates: Mutex<BTreeMap<TeamName, Gate>>,
+    gates: Arc<Mutex<BTreeMap<TeamName, Gate>>>,
 }
 
 impl Gates {
@@ -113,7 +133,7 @@ impl Gates {
 
     /// Gates with room for `cap` daily ops each.
     pub fn new(cap: u32) -> Self {
-        Gates { cap, gates: Mutex::default() }
+        Gates { cap, gates: Arc::default() }
     }
 
     /// The gate of a team.
@@ -123,6 +143,21 @@ impl Gates {
             return gate.clone();
         }
         gates.entry(team.clone()).or_insert_with(|| Gate::new(self.cap)).clone()
+    }
+
+    /// Gives a team's gate room for `cap` daily ops. One that is in use stays as it is until nobody uses it.
+    pub fn fit(&self, team: &TeamName, cap: u32) {
+        let mut gates = self.gates.lock().unwrap_or_else(PoisonError::into_inner);
+        match gates.get(team) {
+            Some(gate) if gate.cap == cap.max(1) || !gate.load().is_free() => {}
+            _ => drop(gates.insert(team.clone(), Gate::new(cap))),
+        }
+    }
+
+    /// What the gates are doing that somebody has asked for, by team.
+    pub fn loads(&self) -> Vec<(TeamName, Load)> {
+        let gates = self.gates.lock().unwrap_or_else(PoisonError::into_inner);
+        gates.iter().map(|(team, gate)| (team.clone(), gate.load())).collect()
     }
 }
 

@@ -6,7 +6,7 @@
 //! | `catalogue` | all tools, sorted, each known by its names; built once, in [`catalogue()`] |
 //! | `wire` | names as providers take them |
 //! | `permission`, `glob` | may this agent use this tool: pure, with a reason for every answer |
-//! | `asking` | waiting for a person's answer |
+//! | `asking` | tools that ask a person, and waiting for the answer |
 //! | `batches` | how the calls of a turn overlap: pure |
 //! | `gate` | admission to a team: daily ops side by side, an org op alone |
 //! | `run` | [`Executor`]: the ten steps of a call |
@@ -14,7 +14,7 @@
 //! | `reference` | the records for people |
 //! | `model` | between tools and models |
 //! | `toolboxes/` | the built-in toolboxes, and the tools about tools |
-//! | `files/`, `topics/`, `trust/` | one file per tool |
+//! | `files/`, `skills/`, `tables/`, `todos/`, `topics/`, `trust/` | one file per tool |
 //!
 //! Invariants: every call gets exactly one result. What a model is shown depends on the grant alone and is the same
 //! bytes every time. A tool that a grant does not let through never runs. A row says `started` before any effect.
@@ -39,23 +39,31 @@ mod tool;
 mod wire;
 mod workspace;
 
+pub mod delegation;
 pub mod files;
+pub mod human;
 pub mod memory;
+pub mod org;
 pub mod shell;
+pub mod skills;
+pub mod tables;
+pub mod todos;
 pub mod toolboxes;
 pub mod topics;
 pub mod trust;
 pub mod vault;
 pub mod web;
 
+pub use asking::{AnyAsking, Asking, AskingTool, Inquiry, Reply};
 pub use batches::BatchLimits;
 pub use call::Call;
 pub use catalogue::{ActiveSet, Catalogue, Definition, Entry, Handles, catalogue};
 pub use gate::{Gate, Gates, Load, Pass, Saturated};
-pub use permission::{AgentKind, Grant, Needs, Reason, Toolbox, Verdict, decide, shown};
-pub use reference::{json, markdown};
+pub use permission::door::verdict as policy_verdict;
+pub use permission::{AgentKind, Grant, McpFacts, Needs, PluginFacts, Reason, Toolbox, Verdict, decide, shown};
+pub use reference::{json, json_of, markdown};
 pub use run::{Asked, Done, Executor, Limits};
 pub use spec::{Admission, Availability, Domain, Effect, Ops, Partition, Provenance, Source, Spec};
 pub use tool::{AnyTool, Tool, ToolError};
 pub use wire::BadToolName;
-pub use workspace::{PathRules, RESULTS, Workspace, Workspaces};
+pub use workspace::{EventFile, LeftAt, PathRules, RESULTS, Workspace, Workspaces};

@@ -2,7 +2,12 @@
 //!
 //! What an agent may use is the floor, and of what its toolboxes and direct grants name whatever the team's
 //! `allowed_tools` let through, the parent has, and its kind of agent may have. Deny by default.
+//!
+//! [`door`] is the same function for outsiders.
 
+pub mod door;
+
+use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::catalogue::ActiveSet;
@@ -73,6 +78,57 @@ pub struct Toolbox {
     pub tools: Vec<String>,
 }
 
+/// What is known of a plugin tool when it is called. Of one that nothing is known of, nothing is true.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PluginFacts {
+    /// The skill that is being followed declares it.
+    pub declared: bool,
+    /// Its row says that it is active.
+    pub active: bool,
+    /// Its source passed the verification.
+    pub verified: bool,
+    /// The source on the disk has the hash that was verified.
+    pub unchanged: bool,
+}
+
+impl PluginFacts {
+    /// Everything is as it must be.
+    pub fn all() -> PluginFacts {
+        PluginFacts { declared: true, active: true, verified: true, unchanged: true }
+    }
+
+    /// The first of them that is not so.
+    fn lacks(self) -> Option<Reason> {
+        let facts = [
+            (self.declared, Reason::PluginNotDeclared),
+            (self.active, Reason::PluginInactive),
+            (self.verified, Reason::PluginNotVerified),
+            (self.unchanged, Reason::PluginChanged),
+        ];
+        facts.into_iter().find(|(is_so, _)| !is_so).map(|(_, reason)| reason)
+    }
+}
+
+/// What is known of a tool of another server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct McpFacts {
+    /// The server says that the tool only reads.
+    pub declares_read_only: bool,
+    /// The operator believes what this server says.
+    pub server_trusted: bool,
+}
+
+impl McpFacts {
+    /// How such a tool may overlap with others, and what a call of it leaves behind: a read only where the server says
+    /// so and is believed, the worst otherwise.
+    pub fn class(self) -> (Partition, Effect) {
+        match self.declares_read_only && self.server_trusted {
+            true => (Partition::Read, Effect::ReadOnly),
+            false => (Partition::Write, Effect::Once),
+        }
+    }
+}
+
 /// What one session may use, and who caused its turn.
 #[derive(Clone, Debug)]
 pub struct Grant {
@@ -87,12 +143,18 @@ pub struct Grant {
     pub direct: Vec<String>,
     /// What the parent's agent may use; `None` for the root.
     pub parent: Option<ActiveSet>,
+    /// What is known of plugin tools, by logical name. One that is missing here may not be used.
+    pub plugins: BTreeMap<String, PluginFacts>,
+    /// Whether whoever caused the turn is trusted. Nobody else gets a turn; where one is asked about all the same, it
+    /// reaches nothing.
+    pub trusted: bool,
     /// Whether an admin caused the turn.
     pub admin: bool,
 }
 
 impl Grant {
-    /// The main agent's as it is where nothing is configured: everything that is not disabled by default.
+    /// The main agent's as it is where nothing is configured: everything that is not disabled by default, in a turn that
+    /// somebody trusted caused.
     pub fn main(admin: bool) -> Grant {
         Grant {
             agent: AgentKind::Main,
@@ -100,6 +162,8 @@ impl Grant {
             toolboxes: None,
             direct: Vec::new(),
             parent: None,
+            plugins: BTreeMap::new(),
+            trusted: true,
             admin,
         }
     }
@@ -161,8 +225,44 @@ pub enum Reason {
     InNoToolbox,
     /// The parent may not use it.
     ParentLacks,
+    /// No skill that is being followed declares the plugin tool.
+    PluginNotDeclared,
+    /// The plugin tool's row does not say that it is active.
+    PluginInactive,
+    /// The plugin tool's source has not passed the verification.
+    PluginNotVerified,
+    /// The plugin tool's source is not what was verified.
+    PluginChanged,
+    /// Whoever caused the turn is not trusted.
+    NotTrusted,
     /// Only a turn that an admin caused may use it.
     NotAnAdmin,
+}
+
+impl Reason {
+    /// The rule's name, for programs.
+    pub fn rule(&self) -> &'static str {
+        match self {
+            Reason::Floor(_) => "floor",
+            Reason::AllowedTools { .. } => "allowed_tools",
+            Reason::Toolbox { .. } => "toolbox",
+            Reason::Direct { .. } => "direct",
+            Reason::Internal => "internal",
+            Reason::Availability(..) => "availability",
+            Reason::ScoutDelegates => "scout_delegates",
+            Reason::ScoutWrites => "scout_writes",
+            Reason::NotAllowed => "not_allowed",
+            Reason::TooVague { .. } => "too_vague",
+            Reason::InNoToolbox => "in_no_toolbox",
+            Reason::ParentLacks => "parent_lacks",
+            Reason::PluginNotDeclared => "plugin_not_declared",
+            Reason::PluginInactive => "plugin_inactive",
+            Reason::PluginNotVerified => "plugin_not_verified",
+            Reason::PluginChanged => "plugin_changed",
+            Reason::NotTrusted => "not_trusted",
+            Reason::NotAnAdmin => "not_an_admin",
+        }
+    }
 }
 
 /// How explicit a pattern has to be.
@@ -204,6 +304,11 @@ impl fmt::Display for Reason {
             }
             Reason::InNoToolbox => f.write_str("none of the agent's toolboxes or direct grants names it"),
             Reason::ParentLacks => f.write_str("the parent may not use it either"),
+            Reason::PluginNotDeclared => f.write_str("no skill that is being followed declares this plugin tool"),
+            Reason::PluginInactive => f.write_str("this plugin tool is not active"),
+            Reason::PluginNotVerified => f.write_str("this plugin tool has not passed its verification"),
+            Reason::PluginChanged => f.write_str("this plugin tool's source is not what was verified"),
+            Reason::NotTrusted => f.write_str("whoever caused the turn is not trusted, and reaches no tool"),
             Reason::NotAnAdmin => f.write_str("only a turn that an admin caused may use it"),
         }
     }
@@ -211,48 +316,79 @@ impl fmt::Display for Reason {
 
 /// Whether a call may be made now: [`shown`], and who caused the turn.
 pub fn decide(tool: &Spec, grant: &Grant) -> Verdict {
-    let shown = shown(tool, grant);
-    if shown.allowed && tool.provenance == Provenance::Admin && !grant.admin {
-        return no(Reason::NotAnAdmin);
-    }
-    shown
+    judge(Named { spec: tool, aliases: tool.aliases }, grant)
 }
 
 /// Whether the agent is shown the tool. Who caused the turn does not matter here: what a model is shown stays the
 /// same from turn to turn, or no provider could cache it.
 pub fn shown(tool: &Spec, grant: &Grant) -> Verdict {
-    if matches!(tool.source, Source::Internal { .. }) {
+    active(Named { spec: tool, aliases: tool.aliases }, grant)
+}
+
+/// A tool with its other names, which need not be those of this program.
+#[derive(Clone, Copy)]
+struct Named<'a> {
+    spec: &'a Spec,
+    aliases: &'a [&'a str],
+}
+
+impl<'a> Named<'a> {
+    fn names(self) -> impl Iterator<Item = &'a str> {
+        std::iter::once(&*self.spec.name).chain(self.aliases.iter().copied())
+    }
+}
+
+fn judge(tool: Named<'_>, grant: &Grant) -> Verdict {
+    if !grant.trusted {
+        return no(Reason::NotTrusted);
+    }
+    let active = active(tool, grant);
+    if active.allowed && tool.spec.provenance == Provenance::Admin && !grant.admin {
+        return no(Reason::NotAnAdmin);
+    }
+    active
+}
+
+fn active(tool: Named<'_>, grant: &Grant) -> Verdict {
+    let spec = tool.spec;
+    if matches!(spec.source, Source::Internal { .. }) {
         return no(Reason::Internal);
     }
-    let for_kind = match tool.availability {
+    let for_kind = match spec.availability {
         Availability::Both => true,
         Availability::Main => grant.agent == AgentKind::Main,
         Availability::Sub => grant.agent != AgentKind::Main,
     };
     if !for_kind {
-        return no(Reason::Availability(tool.availability, grant.agent));
+        return no(Reason::Availability(spec.availability, grant.agent));
     }
-    if tool.source == Source::Native && grant.agent.floor().any(|name| tool.names().any(|own| own == name)) {
+    if spec.source == Source::Native && grant.agent.floor().any(|name| tool.names().any(|own| own == name)) {
         return yes(Reason::Floor(grant.agent));
     }
-    if grant.agent == AgentKind::Scout && tool.partition == Partition::Delegate {
+    if grant.agent == AgentKind::Scout && spec.partition == Partition::Delegate {
         return no(Reason::ScoutDelegates);
     }
-    if grant.agent == AgentKind::Scout && tool.effect != Effect::ReadOnly {
+    if grant.agent == AgentKind::Scout && spec.effect != Effect::ReadOnly {
         return no(Reason::ScoutWrites);
     }
     let granted = match granted(tool, grant) {
         Ok(reason) => reason,
         Err(reason) => return no(reason),
     };
-    if grant.parent.as_ref().is_some_and(|parent| !parent.contains(&tool.name)) {
+    if grant.parent.as_ref().is_some_and(|parent| !parent.contains(&spec.name)) {
         return no(Reason::ParentLacks);
+    }
+    if spec.source == Source::Plugin {
+        let facts = grant.plugins.get(&*spec.name).copied().unwrap_or_default();
+        if let Some(lacks) = facts.lacks() {
+            return no(lacks);
+        }
     }
     yes(granted)
 }
 
 /// What the team's and the agent's own lists say.
-fn granted(tool: &Spec, grant: &Grant) -> Result<Reason, Reason> {
+fn granted(tool: Named<'_>, grant: &Grant) -> Result<Reason, Reason> {
     let pattern = match_list(tool, &grant.allowed_tools)?.ok_or(Reason::NotAllowed)?.to_owned();
     let Some(toolboxes) = &grant.toolboxes else { return Ok(Reason::AllowedTools { pattern }) };
     let allowed_by = pattern;
@@ -273,10 +409,10 @@ fn granted(tool: &Spec, grant: &Grant) -> Result<Reason, Reason> {
 }
 
 /// The first pattern of a list that grants the tool; the first that matches and is too vague, if none does.
-fn match_list<'a>(tool: &Spec, patterns: &'a [String]) -> Result<Option<&'a str>, Reason> {
+fn match_list<'a>(tool: Named<'_>, patterns: &'a [String]) -> Result<Option<&'a str>, Reason> {
     let mut vague = None;
     for pattern in patterns.iter().filter(|pattern| tool.names().any(|name| glob::matches(pattern, name))) {
-        match explicit_enough(tool, pattern) {
+        match explicit_enough(tool.spec, pattern) {
             Ok(()) => return Ok(Some(pattern)),
             Err(needs) => vague = vague.or(Some((pattern, needs))),
         }

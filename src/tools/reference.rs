@@ -5,22 +5,41 @@ use std::fmt::Write;
 use serde_json::{Value, json};
 
 use crate::catalogue::{Catalogue, Entry};
-use crate::spec::{Domain, Spec};
+use crate::permission::{Grant, shown};
+use crate::spec::{Domain, Source, Spec};
 
 /// Every record with all its fields, in the catalogue's order.
 pub fn json(catalogue: &Catalogue) -> Value {
     catalogue.entries().map(record).collect()
 }
 
+/// As [`json`], and of each tool whether a session with this grant is shown it (`active`) and which rule says so (`rule`,
+/// `detail`).
+pub fn json_of(catalogue: &Catalogue, grant: &Grant) -> Value {
+    let judged = |entry: &Entry| {
+        let (mut record, verdict) = (record(entry), shown(entry.spec(), grant));
+        record["active"] = verdict.allowed.into();
+        record["rule"] = verdict.reason.rule().into();
+        record["detail"] = verdict.reason.to_string().into();
+        record
+    };
+    catalogue.entries().map(judged).collect()
+}
+
 fn record(entry: &Entry) -> Value {
     let spec = entry.spec();
+    let id = match &spec.source {
+        Source::Internal { id } => Some(id),
+        _ => None,
+    };
     json!({
         "name": spec.name,
+        "id": id,
         "aliases": spec.aliases,
         "wire_name": entry.wire_name,
         "about": spec.about.trim(),
         "domain": spec.domain.as_str(),
-        "source": spec.source,
+        "source": spec.source.as_str(),
         "availability": spec.availability.as_str(),
         "partition": spec.partition.as_str(),
         "ops": spec.ops.as_str(),

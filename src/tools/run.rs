@@ -7,7 +7,7 @@
 //! | 1 parse and validate | `checks::parse` | an error result that says what is wrong |
 //! | 2 permission, provenance | `checks::permit` | an error result with the rule that said no |
 //! | 3 repeats | `journal::Journal::enter` | an error result that says so |
-//! | 4 approval | `approval::ask` | an error result; the question outlives a restart |
+//! | 4 approval, or the tool's own question | `approval::ask` | an error result; the question outlives a restart |
 //! | 5 journal: started | `journal::Journal::enter` | an error of the turn |
 //! | 6 admission | `effect::admit` | an error result with `retry_after_ms` |
 //! | 7 secrets | `effect::expand`, into a copy that is journaled nowhere | an error result |
@@ -38,6 +38,7 @@ use tracing::Instrument;
 use crate::batches::{self, BatchLimits};
 use crate::call::Call;
 use crate::catalogue::Catalogue;
+use crate::delegation::Line;
 use crate::gate::Gates;
 use crate::spec::Partition;
 use crate::workspace::Workspaces;
@@ -56,6 +57,8 @@ pub struct Executor {
     pub catalogue: Arc<Catalogue>,
     /// Admission to the teams.
     pub gates: Gates,
+    /// Leads the tools that ask other sessions to them.
+    pub line: Line,
     /// The secrets that no result, journal or log may hold.
     pub scrub: Scrub,
     /// The secrets that stand behind placeholders.
@@ -77,7 +80,7 @@ pub struct Limits {
     pub retry_after: Duration,
     /// How often the same call with the same arguments is made in one turn.
     pub same_call_max: i64,
-    /// How long a person is waited for.
+    /// How long a person is waited for, who is asked for an approval or by a tool.
     pub approval_patience: Duration,
 }
 
@@ -160,6 +163,15 @@ impl Executor {
         fault.map_or(Ok(all), Err)
     }
 
+    /// Makes the secrets among a call's arguments known to the scrubber: before the answer that asks for the call is written
+    /// down, or the call itself.
+    pub fn learn(&self, asked: &Asked) {
+        let entry = self.catalogue.by_wire(&asked.wire_name);
+        if let (Some(entry), Ok(input)) = (entry, &asked.input) {
+            entry.tool.secrets(input).iter().for_each(|secret| self.scrub.learn(secret));
+        }
+    }
+
     /// How a call may overlap. One that will be refused runs nothing; it is alone, like everything unknown.
     fn class(&self, asked: &Asked) -> Partition {
         self.catalogue.by_wire(&asked.wire_name).map_or(Partition::Write, |entry| entry.spec().partition)
@@ -192,8 +204,7 @@ impl Executor {
         name: &str,
         ended: bool,
     ) -> Result<(Done, Option<anyhow::Error>)> {
-        let began = self.clock.now();
-        let journal = Journal { executor: self, call, asked, began };
+        let journal = Journal::of(self, call, asked);
         let ready = match self.ready(call, asked, ended) {
             Ok(ready) => ready,
             Err(refusal) => {
@@ -201,20 +212,18 @@ impl Executor {
                 return Ok((journal.refuse(name, &refusal).await?, None));
             }
         };
-        if ready.entry.spec().destructive {
-            match approval::ask(self, call, &ready).await? {
-                Approval::Granted => {}
-                Approval::Refused(why) => return Ok((journal.refuse(name, &why).await?, None)),
-                Approval::Stopped => return Ok((journal.unanswered(), None)),
-            }
-        }
+        let reply = match approval::ask(self, call, &ready).await? {
+            Approval::Granted(reply) => reply,
+            Approval::Refused(why) => return Ok((journal.refuse(name, &why).await?, None)),
+            Approval::Stopped => return Ok((journal.unanswered(), None)),
+        };
         if let Some(known) = journal.enter(&ready).await? {
             return Ok((known, None));
         }
-        let outcome = match effect::admit(self, call, ready.admission).await {
+        let outcome = match effect::admit(self, call, &ready).await {
             Ok(pass) => {
                 let outcome = match effect::expand(self, call, &ready).await {
-                    Ok(input) => effect::perform(call, &ready, input).await,
+                    Ok(input) => effect::perform(self, call, &ready, input, reply).await,
                     Err(refused) => refused,
                 };
                 drop(pass);
@@ -227,7 +236,7 @@ impl Executor {
         let done = Done { call_id: asked.call_id.clone(), content, is_error: outcome.is_error };
         let came = if done.is_error { audit::Outcome::Failed } else { audit::Outcome::Done };
         journal.finish(&ready.entry.spec().name, &done, came).await?;
-        let took_ms = self.clock.now() - began;
+        let took_ms = journal.took_ms();
         tracing::debug!(took_ms, is_error = done.is_error, bytes = done.content.len(), "{name} has ended");
         Ok((done, outcome.broken.map(|error| error.context(format!("run the tool {name}")))))
     }
@@ -257,5 +266,7 @@ fn keep_first(first: Option<anyhow::Error>, other: Option<anyhow::Error>) -> Opt
     }
 }
 
+#[cfg(test)]
+mod public_json;
 #[cfg(test)]
 mod tests;

@@ -223,6 +223,8 @@ pub enum Ops {
     Org,
     /// The tool says so for each call ([`crate::Tool::admission`]).
     ByArguments,
+    /// Not at all: for as long as it asks another team it has a slot of that one.
+    Target,
 }
 
 impl Ops {
@@ -232,6 +234,7 @@ impl Ops {
             Ops::Daily => "daily",
             Ops::Org => "org",
             Ops::ByArguments => "by arguments",
+            Ops::Target => "on the target",
         }
     }
 }

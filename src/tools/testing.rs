@@ -15,6 +15,7 @@ use store::tasks::Origin;
 use store::topics::NamedBy;
 use store::{Db, calls, runs, tasks, topics};
 
+use crate::delegation::Line;
 use crate::spec::{Admission, Availability, Domain, Effect, Ops, Partition, Provenance, Source, Spec};
 use crate::{
     AnyTool, Asked, Call, Catalogue, Done, Executor, Gates, Grant, Handles, Limits, ToolError, Workspaces, catalogue,
@@ -95,6 +96,8 @@ pub struct World {
     pub workspaces: Workspaces,
     pub scrub: Scrub,
     pub vault: Vault,
+    pub gates: Gates,
+    pub line: Line,
 }
 
 /// When a world begins: 2026-11-21 20:03 UTC.
@@ -113,13 +116,20 @@ impl World {
             let origin = Origin { conversation: Some(room), topic: Some(topic), sender: Some(sender) };
             tasks::enqueue_message(conn, &origin, topic, START).await?;
             let task = tasks::claim(conn, 1, START, START + 60_000).await?.remove(0);
-            Ok((runs::enter(conn, &task, START).await?.id, origin))
+            Ok((runs::enter(conn, &task, task.origin.topic, START).await?.id, origin))
         };
         let (run, origin) = db.tx("begin", begin).await.unwrap();
         let (clock, scrub) = (Clock::starting_at(START), Scrub::new());
         let key = org::vault::Key::generate().unwrap();
         let vault = Vault::with_key(&db, clock, &scrub, &key, VaultRules::default()).await.unwrap();
-        World { folder, db, clock, run, origin, workspaces, scrub, vault }
+        let gates = Gates::new(Gates::DAILY_OPS_MAX);
+        World { folder, db, clock, run, origin, workspaces, scrub, vault, gates, line: Line::new() }
+    }
+
+    /// The tree of this world's teams.
+    pub fn tree(&self) -> org::teams::Tree {
+        let (folder, rules) = (self.folder.path().join("teams"), org::teams::Rules::default());
+        org::teams::Tree::open(&self.db, self.clock, &self.vault, &self.scrub, &folder, rules).unwrap()
     }
 
     /// The tools of the program, in this world.
@@ -134,6 +144,10 @@ impl World {
             library: org::memory::Library::embedded(),
             web: (net::fetch::Fetcher::new(net::fetch::FetchRules::default()), net::teams::WebTeams::default()),
             shell: Arc::default(),
+            scrub: self.scrub.clone(),
+            gates: self.gates.clone(),
+            line: self.line.clone(),
+            tree: self.tree(),
         })
         .unwrap()
     }
@@ -149,7 +163,8 @@ impl World {
             db: self.db.clone(),
             clock: self.clock,
             catalogue: Arc::new(catalogue),
-            gates: Gates::new(Gates::DAILY_OPS_MAX),
+            gates: self.gates.clone(),
+            line: self.line.clone(),
             scrub: self.scrub.clone(),
             vault: self.vault.clone(),
             workspaces: self.workspaces.clone(),
@@ -165,7 +180,10 @@ impl World {
             origin: self.origin.clone(),
             run: self.run,
             step: 1,
+            call_id: "".into(),
             stop: Stop::new(),
+            depth: 0,
+            slot: None,
         }
     }
 

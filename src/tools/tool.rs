@@ -2,6 +2,7 @@
 
 use std::future::Future;
 
+use base::Secret;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use schemars::JsonSchema;
@@ -9,6 +10,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::asking::AnyAsking;
 use crate::call::Call;
 use crate::schema;
 use crate::spec::{Admission, Ops, Spec};
@@ -53,6 +55,11 @@ pub trait Tool: Send + Sync + 'static {
         Admission::Org
     }
 
+    /// The secrets among its arguments. They are known to the scrubber before anything is written down of the call.
+    fn secrets(_input: &Value) -> Vec<Secret> {
+        Vec::new()
+    }
+
     /// Does it.
     fn run(&self, call: &Call, args: Self::Args) -> impl Future<Output = Result<Self::Output, ToolError>> + Send;
 }
@@ -70,8 +77,17 @@ pub trait AnyTool: Send + Sync {
     /// # Errors
     /// Says to the model what is wrong with them.
     fn check(&self, input: &Value) -> Result<Admission, String>;
+    /// The secrets among arguments that may be anything. They are known to the scrubber before anything is written down
+    /// of the call.
+    fn secrets(&self, _input: &Value) -> Vec<Secret> {
+        Vec::new()
+    }
     /// Does it. The result is what the model gets.
     fn run<'a>(&'a self, call: &'a Call, input: Value) -> BoxFuture<'a, Result<String, ToolError>>;
+    /// How it asks a person before it does anything; most tools do not.
+    fn asks(&self) -> Option<&dyn AnyAsking> {
+        None
+    }
 }
 
 impl<T: Tool> AnyTool for T {
@@ -88,24 +104,29 @@ impl<T: Tool> AnyTool for T {
     }
 
     fn check(&self, input: &Value) -> Result<Admission, String> {
-        let args = arguments::<T>(input.clone())?;
+        let args = arguments::<T::Args>(input.clone())?;
         Ok(match T::SPEC.ops {
-            Ops::Daily => Admission::Daily,
+            Ops::Daily | Ops::Target => Admission::Daily,
             Ops::Org => Admission::Org,
             Ops::ByArguments => self.admission(&args),
         })
     }
 
+    fn secrets(&self, input: &Value) -> Vec<Secret> {
+        <T as Tool>::secrets(input)
+    }
+
     fn run<'a>(&'a self, call: &'a Call, input: Value) -> BoxFuture<'a, Result<String, ToolError>> {
         async move {
-            let args = arguments::<T>(input).map_err(ToolError::Refused)?;
+            let args = arguments::<T::Args>(input).map_err(ToolError::Refused)?;
             answer(&Tool::run(self, call, args).await?)
         }
         .boxed()
     }
 }
 
-fn arguments<T: Tool>(input: Value) -> Result<T::Args, String> {
+/// The arguments, or what is wrong with them.
+pub(crate) fn arguments<A: DeserializeOwned>(input: Value) -> Result<A, String> {
     if !input.is_object() {
         return Err("bad arguments: expected a JSON object".to_owned());
     }
@@ -113,7 +134,7 @@ fn arguments<T: Tool>(input: Value) -> Result<T::Args, String> {
 }
 
 /// A string goes to the model as it is, without quotes and escapes.
-fn answer(output: &impl Serialize) -> Result<String, ToolError> {
+pub(crate) fn answer(output: &impl Serialize) -> Result<String, ToolError> {
     let broken = |error| ToolError::Broken(anyhow::Error::new(error).context("write the result"));
     let json = serde_json::to_string(output).map_err(broken)?;
     if json.starts_with('"') { serde_json::from_str(&json).map_err(broken) } else { Ok(json) }

@@ -10,8 +10,10 @@
 //! | `path`, `readings` | what a path's words say, and what else they could mean: pure |
 //! | `replace` | writing a file: whole or not at all |
 //! | `seen` | who has read what: a file is read before it is changed |
+//! | `event_file` | the copy of a team's events |
 //! | `outgoing` | files on their way to a conversation |
 
+mod event_file;
 mod outgoing;
 mod path;
 mod readings;
@@ -24,14 +26,15 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
-use base::{Moment, TeamName};
+use base::{Moment, Scrub, TeamName};
 use cap_fs_ext::{DirExt, FollowSymlinks, MetadataExt, OpenOptionsFollowExt, OpenOptionsSyncExt};
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, Metadata, OpenOptions};
 
 use crate::tool::ToolError;
 
-pub use path::{PathRules, Use, inside, plain};
+pub use event_file::{EVENT_FILES, EventFile, LeftAt};
+pub use path::{CONFIG, GOVERNED, PathRules, Use, inside, plain};
 pub use replace::{Existing, FILE_BYTES_MAX};
 pub use seen::{Mark, Reader};
 
@@ -51,6 +54,8 @@ pub struct Workspaces {
     seen: Arc<Mutex<seen::Seen>>,
     /// Held while a file is compared and replaced: sessions of one team share its folder.
     writing: Arc<Mutex<()>>,
+    /// What is never written to a file of a team, nor sent as one.
+    secrets: Scrub,
 }
 
 /// One team's folder.
@@ -60,6 +65,7 @@ pub struct Workspace {
     names: Vec<PathBuf>,
     rules: Arc<PathRules>,
     writing: Arc<Mutex<()>>,
+    secrets: Scrub,
 }
 
 impl Workspaces {
@@ -87,7 +93,20 @@ impl Workspaces {
             rules: Arc::new(rules),
             seen: Arc::default(),
             writing: Arc::default(),
+            secrets: Scrub::new(),
         })
+    }
+
+    /// Keeps these secrets, and those that are learnt later, out of files: a placeholder in a tool's arguments stands for
+    /// a secret that its team never sees, and in a file it would.
+    #[must_use]
+    pub fn keeping_out(self, secrets: &Scrub) -> Workspaces {
+        Workspaces { secrets: secrets.clone(), ..self }
+    }
+
+    /// Whether a secret stands in a text, in any form.
+    pub fn finds_secret(&self, text: &str) -> bool {
+        self.secrets.finds_in(text)
     }
 
     /// The folder of a team; made if it is not there.
@@ -106,6 +125,7 @@ impl Workspaces {
             names: self.names.iter().map(|name| name.join(team.as_str())).collect(),
             rules: self.rules.clone(),
             writing: self.writing.clone(),
+            secrets: self.secrets.clone(),
         })
     }
 

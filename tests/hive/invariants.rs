@@ -22,9 +22,11 @@ pub fn broken(played: &mut Played) -> Vec<String> {
     if at_rest {
         broken.extend(rows(played, AT_REST));
         broken.extend(unanswered_calls(played));
+        broken.extend(played.world.busy_gates().into_iter().map(|gate| format!("a gate is not free: {gate}")));
     }
     broken.extend(requests(played));
-    broken.extend(fixed_part(played));
+    let tools_change = played.world.chooses_tools() || !rows(played, TOOLS_OF_ITS_OWN).is_empty();
+    broken.extend(fixed_part(played, tools_change));
     broken.extend(leaks(played));
     broken.extend(order(played));
     broken
@@ -139,12 +141,16 @@ fn well_formed(request: &Request) -> Vec<String> {
 /// The fixed part of the first trial of this process that had one.
 static FIXED: OnceLock<(Option<System>, Vec<ToolDef>)> = OnceLock::new();
 
+/// A hive whose owner has granted tools shows others than the rest, from then on.
+const TOOLS_OF_ITS_OWN: &[(&str, &str)] = &[("a tool was granted", "SELECT tool FROM tool_grants")];
+
 /// The fixed part of the main agent's prompt, and its tools, are the same bytes in every request of every hive.
-fn fixed_part(played: &Played) -> Vec<String> {
+fn fixed_part(played: &Played, tools_change: bool) -> Vec<String> {
     let requests = played.world.stage.requests_of("main");
     let turns: Vec<&Request> = requests.iter().filter(|request| !request.tools.is_empty()).collect();
     let Some(first) = turns.first() else { return Vec::new() };
-    let fixed = |request: &Request| (request.system.first().cloned(), request.tools.clone());
+    let tools = |request: &Request| if tools_change { Vec::new() } else { request.tools.clone() };
+    let fixed = |request: &Request| (request.system.first().cloned(), tools(request));
     let differs = |request: &&&Request| fixed(request) != fixed(first);
     let mut broken: Vec<String> =
         turns.iter().filter(differs).map(|_| "the fixed part of the prompt has changed".to_owned()).collect();
@@ -152,7 +158,7 @@ fn fixed_part(played: &Played) -> Vec<String> {
         broken.push("the fixed part of the prompt is not marked for caching".to_owned());
     }
     // The owner's rules are the only thing that one hive's fixed part may have and another's not.
-    if !played.world.has_rules() && *FIXED.get_or_init(|| fixed(first)) != fixed(first) {
+    if !tools_change && !played.world.has_rules() && *FIXED.get_or_init(|| fixed(first)) != fixed(first) {
         broken.push("the fixed part of the prompt is not that of the other trials".to_owned());
     }
     broken

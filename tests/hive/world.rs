@@ -138,6 +138,11 @@ impl World {
         self.setup.files.iter().any(|(_, path, _)| path.starts_with("rules/"))
     }
 
+    /// Whether the owner wrote what the main agent may use, which shows it other tools.
+    pub fn chooses_tools(&self) -> bool {
+        self.config.settings.team != openhive::config::Team::default()
+    }
+
     /// The values that nobody may see.
     pub fn secrets(&self) -> &[String] {
         &self.setup.secrets
@@ -165,6 +170,12 @@ impl World {
     /// Whether a process lives.
     pub fn is_alive(&self) -> bool {
         self.life.is_some()
+    }
+
+    /// The teams whose gates are not free, and what those are doing.
+    pub fn busy_gates(&self) -> Vec<String> {
+        let loads = self.life.iter().flat_map(|life| &life.hive).flat_map(Hive::loads);
+        loads.filter(|(_, load)| !load.is_free()).map(|(team, load)| format!("{team}: {load:?}")).collect()
     }
 
     /// Whether the process's database has died.

@@ -222,3 +222,21 @@ fn the_documented_example_is_true() {
     super::trust(input.as_bytes(), &mut output).expect("memory can be read and written");
     assert_eq!(String::from_utf8(output).as_deref(), Ok(expected));
 }
+
+#[test]
+fn the_documented_example_of_the_tool_policy_is_true() {
+    let (input, expected) = super::jsonl::documented("hive check policy --jsonl");
+    let catalogue = crate::cli::tools::catalogue().expect("the program's tools");
+    let mut output = Vec::new();
+    super::each(|case| tools::policy_verdict(&catalogue, case), input.as_bytes(), &mut output)
+        .expect("memory can be read and written");
+    assert_eq!(String::from_utf8(output).as_deref(), Ok(expected));
+}
+
+#[test]
+fn the_documented_example_of_the_guard_over_urls_is_true() {
+    let (input, expected) = super::jsonl::documented("hive check url --jsonl");
+    let mut output = Vec::new();
+    super::each(net::verdict, input.as_bytes(), &mut output).expect("memory can be read and written");
+    assert_eq!(String::from_utf8(output).as_deref(), Ok(expected));
+}

@@ -1,6 +1,9 @@
 //! Our request as Anthropic's.
 //!
-//! The order on the wire is tools, system, messages: the order in which the provider reads, and caches, them.
+//! The order on the wire is tools, system, messages: the order in which the provider reads, and caches, them
+//! (<https://docs.claude.com/en/docs/build-with-claude/prompt-caching>). A mark says that everything up to it is worth
+//! keeping: one behind the tools, so that agents whose rules differ share them; one behind each cached part of the
+//! system text; one behind the last message, for the next step of the same conversation.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -8,8 +11,8 @@ use serde_json::Value;
 use crate::request::{Block, Message, ModelRef, Request, Role};
 use crate::sendable::sendable;
 
-/// How many of our own marks go out. The provider takes four in all; the last goes to the conversation.
-const SYSTEM_MARKS_MAX: usize = 3;
+/// How many marks go to the system text. The provider takes four in all: one is the tools', one the conversation's.
+const SYSTEM_MARKS_MAX: usize = 2;
 
 /// The body of the request. Equal inputs give equal bytes.
 pub(crate) fn body(request: &Request, model: &ModelRef, output_tokens_max: u32, opaque: Thinking) -> Vec<u8> {
@@ -22,7 +25,7 @@ pub(crate) fn body(request: &Request, model: &ModelRef, output_tokens_max: u32, 
         model: &model.model,
         max_tokens: request.output_tokens_max.min(output_tokens_max).max(1),
         stream: true,
-        tools: request.tools.iter().map(Tool::of).collect(),
+        tools: tools(request, cached),
         system: system(request),
         messages: wire_messages(&messages, cached),
     };
@@ -55,12 +58,23 @@ struct Tool<'a> {
     name: &'a str,
     description: &'a str,
     input_schema: &'a Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_control: Option<CacheControl>,
 }
 
 impl<'a> Tool<'a> {
     fn of(tool: &'a crate::ToolDef) -> Self {
-        Tool { name: &tool.name, description: &tool.about, input_schema: &tool.schema }
+        Tool { name: &tool.name, description: &tool.about, input_schema: &tool.schema, cache_control: None }
     }
+}
+
+/// The tools; with `cached` the last one carries a mark.
+fn tools(request: &Request, cached: bool) -> Vec<Tool<'_>> {
+    let mut tools: Vec<Tool<'_>> = request.tools.iter().map(Tool::of).collect();
+    if let Some(last) = tools.last_mut().filter(|_| cached) {
+        last.cache_control = Some(EPHEMERAL);
+    }
+    tools
 }
 
 #[derive(Serialize)]
@@ -201,7 +215,7 @@ mod tests {
         let expected = concat!(
             r#"{"model":"m","max_tokens":500,"stream":true,"#,
             r#""tools":[{"name":"read","description":"Reads.","input_schema":"#,
-            r#"{"properties":{"path":{"type":"string"}},"type":"object"}}],"#,
+            r#"{"properties":{"path":{"type":"string"}},"type":"object"},"cache_control":{"type":"ephemeral"}}],"#,
             r#""system":[{"type":"text","text":"rules","cache_control":{"type":"ephemeral"}},"#,
             r#"{"type":"text","text":"team"}],"#,
             r#""messages":[{"role":"user","content":[{"type":"text","text":"hi"}]},"#,
@@ -220,7 +234,7 @@ mod tests {
         let mut request = request();
         request.system = (0..9).map(|at| System { text: format!("{at}"), cached: true }).collect();
         let sent = String::from_utf8(body(&request, &ModelRef::new("p", "m"), 9, Thinking::Keep)).expect("JSON");
-        assert_eq!(sent.matches("cache_control").count(), SYSTEM_MARKS_MAX + 1);
+        assert_eq!(sent.matches("cache_control").count(), 4);
         request.system.iter_mut().for_each(|part| part.cached = false);
         let sent = String::from_utf8(body(&request, &ModelRef::new("p", "m"), 9, Thinking::Keep)).expect("JSON");
         assert_eq!(sent.matches("cache_control").count(), 0, "who wants no cache gets none");

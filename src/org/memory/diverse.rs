@@ -8,7 +8,7 @@ use store::memory::Found;
 /// What relevance counts against sameness.
 const RELEVANCE: f32 = 0.7;
 /// So many entries for each that is wanted are chosen from.
-const CHOICE: usize = 2;
+pub(crate) const CHOICE: usize = 2;
 /// Below this share of common words two entries are not the same thing: texts about one subject share words.
 const SAME: f32 = 0.5;
 /// Larger choices are not made: they grow with the square, and who wants a hundred results wants all of them.

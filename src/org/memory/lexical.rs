@@ -19,24 +19,13 @@ const TITLE: f32 = 2.0;
 /// Most terms of a question that are looked up, the rarest ones.
 const TERMS_MAX: usize = 48;
 /// Most places of terms that one question reads. Rare terms come first: what is left out says least.
-const PLACES_MAX: i64 = 60_000;
+const PLACES_MAX: i64 = 25_000;
 
 /// A score for every slot; 0 where a chunk shares no word with the question.
 pub(crate) async fn scores(conn: &mut Conn, shelf: &Shelf, totals: Totals, words: &[String]) -> Result<Vec<f32>> {
     let mut scores = vec![0.0; shelf.len()];
-    let question = words.join(" ");
-    let question = script::spaced(&question).unwrap_or(question);
-    let mut terms = Vec::new();
-    for term in memory::terms(conn, &question).await? {
-        let places = memory::places_of(conn, &term).await?;
-        if places > 0 {
-            terms.push((places, term));
-        }
-    }
-    terms.sort_unstable();
-    terms.truncate(TERMS_MAX);
     let mut left = PLACES_MAX;
-    for (places, term) in terms {
+    for (places, term) in terms(conn, shelf, words).await? {
         // The rarest term is read in any case, as far as it may be.
         if places > left && left < PLACES_MAX {
             break;
@@ -46,6 +35,26 @@ pub(crate) async fn scores(conn: &mut Conn, shelf: &Shelf, totals: Totals, words
         add(&mut scores, shelf, totals, &counts(shelf, &read));
     }
     Ok(scores)
+}
+
+/// The terms of a question that the index has, the rarest first, each with about how many places it has.
+async fn terms(conn: &mut Conn, shelf: &Shelf, words: &[String]) -> Result<Vec<(i64, String)>> {
+    let question = words.join(" ");
+    let question = script::spaced(&question).unwrap_or(question);
+    let mut terms = Vec::new();
+    for term in memory::terms(conn, &question).await? {
+        let places = match shelf.places_of(&term) {
+            Some(places) => places,
+            None => memory::places_of(conn, &term).await?,
+        };
+        shelf.note_places_of(&term, places);
+        if places > 0 {
+            terms.push((places, term));
+        }
+    }
+    terms.sort_unstable();
+    terms.truncate(TERMS_MAX);
+    Ok(terms)
 }
 
 /// How often a term stands in each slot of this shelf.

@@ -7,7 +7,7 @@ use base::{Moment, TeamName};
 use store::Conn;
 use store::memory::{self, Entry, New, NewChunk};
 
-use super::embed::{checked, text_of};
+use super::embed::text_of;
 use super::{Kind, Library, chunk, script};
 
 /// The longest key, in characters.
@@ -59,8 +59,8 @@ pub enum NotSaved {
     },
 }
 
-/// Makes an entry ready, with its vectors; where the model fails they are made later, and a warning says so. Not to
-/// be called in a transaction: a model may be far away.
+/// Makes an entry ready, with its vectors; where the model does not give them soon they are made later. Not to be
+/// called in a transaction: a model may be far away.
 pub async fn draft(library: &Library, key: &str, content: &str, kind: Kind) -> Result<Draft, NotSaved> {
     let (key, content) = (&*without_nul(key), &*without_nul(content));
     let key = key.trim();
@@ -78,20 +78,17 @@ pub async fn draft(library: &Library, key: &str, content: &str, kind: Kind) -> R
         chunks.push(content.to_owned());
     }
     let texts: Vec<String> = chunks.iter().map(|chunk| text_of(&title, chunk)).collect();
-    let vectors = match checked(library.embedder(), &texts).await {
-        Ok(vectors) => vectors.into_iter().map(Some).collect(),
-        Err(error) => {
-            tracing::warn!(error = format!("{error:#}"), "a memory is kept without its vectors for now");
-            vec![None; texts.len()]
-        }
+    let vectors = match library.vectors(&texts).await {
+        Some(vectors) => vectors.into_iter().map(Some).collect(),
+        None => vec![None; texts.len()],
     };
     let chunks = chunks.into_iter().zip(vectors).collect();
     let model = library.embedder().name().to_owned();
     Ok(Draft { key: key.to_owned(), content: content.to_owned(), kind, title, chunks, model })
 }
 
-/// The full-text index ends a text at a NUL when it is written and not when it is removed, and is damaged then; the
-/// table refuses such texts.
+/// The table refuses a text with a NUL: many who read a database take it for the end. A model that sends one means a
+/// gap between two words.
 fn without_nul(text: &str) -> Cow<'_, str> {
     if text.contains('\0') { Cow::Owned(text.replace('\0', " ")) } else { Cow::Borrowed(text) }
 }

@@ -7,7 +7,7 @@ use base::{Moment, TeamName};
 use store::Conn;
 use store::memory::{self, Found};
 
-use super::embed::{checked, normalise};
+use super::embed::normalise;
 use super::shelf::Shelf;
 use super::{Kind, Library, diverse, lexical, snippet, stop};
 
@@ -25,9 +25,13 @@ const HALF_LIFE_DAYS: f32 = 30.0;
 const AGED: f32 = 0.4;
 /// What a superseded entry keeps of its score: what took its place comes first.
 const SUPERSEDED: f32 = 0.6;
-/// How many chunks are looked at for each result that is wanted, and at least.
+/// How many chunks are looked at at most for each result that is wanted, and at least if there are as many.
 const LOOKED_AT: usize = 4;
 const LOOKED_AT_MIN: usize = 200;
+/// How many of them are read at once: where most are new, the first ones settle it.
+const LOOKED_AT_ONCE: usize = 24;
+/// How many entries are ranked for each that is wanted: those that say the same as others give way.
+const RANKED: usize = diverse::CHOICE;
 /// The most results of one search.
 pub const RESULTS_MAX: usize = 1_000;
 
@@ -76,20 +80,16 @@ impl Source {
     }
 }
 
-/// Makes a question of any text. Where the model fails it is asked by its words alone, and a warning says so.
+/// Makes a question of any text. Where the model does not give its vector soon, it is asked by its words alone. Not to be
+/// called in a transaction: a model may be far away.
 pub async fn question(library: &Library, text: &str) -> Question {
     let words = stop::content_words(text);
     if words.is_empty() {
         return Question { words, vector: None };
     }
     let text = [base::text::cut(text, QUESTION_CHARS)];
-    let vector = match checked(&*library.embedder, &text).await {
-        Ok(mut vectors) => vectors.pop().filter(|vector| vector.iter().any(|number| *number != 0.0)),
-        Err(error) => {
-            tracing::warn!(error = format!("{error:#}"), "a memory is searched by its words alone");
-            None
-        }
-    };
+    let says_something = |vector: &Vec<f32>| vector.iter().any(|number| *number != 0.0);
+    let vector = library.vectors(&text).await.and_then(|mut vectors| vectors.pop()).filter(says_something);
     Question { words, vector }
 }
 
@@ -120,7 +120,7 @@ pub async fn search(
     Ok(chosen.into_iter().map(hit).collect())
 }
 
-/// The best chunk of each entry, best first; several times as many entries as are wanted.
+/// The best chunk of each entry, best first; [`RANKED`] times as many entries as are wanted.
 pub(crate) async fn ranked(
     conn: &mut Conn,
     library: &Library,
@@ -133,24 +133,45 @@ pub(crate) async fn ranked(
     if question.words.is_empty() || totals.chunks == 0 {
         return Ok((Vec::new(), Source::Keyword));
     }
-    let model = (library.embedder.name(), library.embedder.dimension());
-    let shelf = library.shelves.of(conn, team, model, totals).await?;
+    let shelf = library.shelves.of(conn, team, library.embedder.name(), totals).await?;
     let words = lexical::scores(conn, &shelf, totals, &question.words).await?;
     let (scores, source) = fuse(&shelf, words, question.vector.as_deref());
     let best = best_slots(&scores, LOOKED_AT_MIN.max(max * LOOKED_AT));
-    let chunks = chunks_of(&shelf, &best);
-    let found = memory::found(conn, team, &chunks.keys().copied().collect::<Vec<_>>()).await?;
+    let wanted = max * RANKED;
     let mut of_entry: HashMap<i64, (Found, f32)> = HashMap::new();
-    for found in found {
-        let score = chunks[&found.chunk] * worth(&found, now);
+    for part in best.chunks(wanted.max(LOOKED_AT_ONCE)) {
+        // Age and state only take away: nothing from here on is worth more than its score.
+        let settled = of_entry.values().filter(|(_, worth)| *worth > part[0].1).count();
+        if settled >= wanted {
+            break;
+        }
+        look_at(conn, team, &shelf, part, now, &mut of_entry).await?;
+    }
+    let mut ranked: Vec<(Found, f32)> = of_entry.into_values().collect();
+    ranked.sort_unstable_by(|(a, of_a), (b, of_b)| of_b.total_cmp(of_a).then(b.memory.cmp(&a.memory)));
+    ranked.truncate(wanted);
+    Ok((ranked, source))
+}
+
+/// Reads the chunks of these slots, and keeps the best one of each entry.
+async fn look_at(
+    conn: &mut Conn,
+    team: &TeamName,
+    shelf: &Shelf,
+    slots: &[(u32, f32)],
+    now: Moment,
+    of_entry: &mut HashMap<i64, (Found, f32)>,
+) -> Result<()> {
+    let scores: HashMap<i64, f32> = slots.iter().map(|(slot, score)| (shelf.chunk(*slot), *score)).collect();
+    let chunks: Vec<i64> = slots.iter().map(|(slot, _)| shelf.chunk(*slot)).collect();
+    for found in memory::found(conn, team, &chunks).await? {
+        let score = scores[&found.chunk] * worth(&found, now);
         let better = |(held, best): &(Found, f32)| score > *best || score == *best && found.chunk < held.chunk;
         if of_entry.get(&found.memory).is_none_or(better) {
             of_entry.insert(found.memory, (found, score));
         }
     }
-    let mut ranked: Vec<(Found, f32)> = of_entry.into_values().collect();
-    ranked.sort_unstable_by(|(a, of_a), (b, of_b)| of_b.total_cmp(of_a).then(b.memory.cmp(&a.memory)));
-    Ok((ranked, source))
+    Ok(())
 }
 
 /// Words and vectors in one score from 0 to 1 for every slot.
@@ -159,7 +180,7 @@ fn fuse(shelf: &Shelf, mut words: Vec<f32>, vector: Option<&[f32]>) -> (Vec<f32>
     if top > 0.0 {
         words.iter_mut().for_each(|score| *score /= top);
     }
-    let Some(vector) = vector.filter(|_| shelf.has_vectors()) else { return (words, Source::Keyword) };
+    let Some(vector) = vector.filter(|vector| shelf.compares(vector.len())) else { return (words, Source::Keyword) };
     let mut towards = vec![0.0; vector.len()];
     for (slot, score) in best_slots(&words, FEEDBACK) {
         shelf.add_vector(slot, score, &mut towards);
@@ -185,20 +206,24 @@ fn fuse(shelf: &Shelf, mut words: Vec<f32>, vector: Option<&[f32]>) -> (Vec<f32>
 
 /// The slots with the `max` highest scores above 0, best first, the newer of two equals first.
 fn best_slots(scores: &[f32], max: usize) -> Vec<(u32, f32)> {
-    let above = (0_u32..).zip(scores).filter(|(_, score)| **score > 0.0);
-    let mut best: Vec<(u32, f32)> = above.map(|(slot, score)| (slot, *score)).collect();
     let order = |(a, of_a): &(u32, f32), (b, of_b): &(u32, f32)| of_b.total_cmp(of_a).then(b.cmp(a));
-    if best.len() > max {
-        best.select_nth_unstable_by(max, order);
-        best.truncate(max);
+    let mut best: Vec<(u32, f32)> = Vec::with_capacity(max * 2);
+    // What does not reach it is not among the best, whatever follows.
+    let mut bar = f32::MIN_POSITIVE;
+    for (slot, score) in (0_u32..).zip(scores).filter(|(_, score)| **score > 0.0) {
+        if *score < bar {
+            continue;
+        }
+        best.push((slot, *score));
+        if best.len() == max * 2 {
+            let (_, last, _) = best.select_nth_unstable_by(max - 1, order);
+            bar = last.1;
+            best.truncate(max);
+        }
     }
     best.sort_unstable_by(order);
+    best.truncate(max);
     best
-}
-
-fn chunks_of(shelf: &Shelf, best: &[(u32, f32)]) -> HashMap<i64, f32> {
-    let wanted: HashMap<u32, f32> = best.iter().copied().collect();
-    shelf.index().iter().filter_map(|(chunk, slot)| Some((*chunk, *wanted.get(slot)?))).collect()
 }
 
 /// What age and state leave of a score.
@@ -219,4 +244,24 @@ pub(crate) fn freshness(kind: Kind, updated_at: Moment, now: Moment) -> f32 {
 fn kind(found: &Found) -> Kind {
     // The table refuses other words.
     found.kind.parse().unwrap_or(Kind::Context)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn the_best_slots_are_the_first_of_all_sorted(
+            scores in prop::collection::vec(prop_oneof![(-2..6_i8).prop_map(f32::from), 0.0..1.0_f32], 0..300),
+            max in 1..40_usize,
+        ) {
+            let mut sorted: Vec<(u32, f32)> = (0..).zip(scores.iter().copied()).filter(|slot| slot.1 > 0.0).collect();
+            sorted.sort_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
+            sorted.truncate(max);
+            prop_assert_eq!(best_slots(&scores, max), sorted);
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! The vault's key: from the environment, or from a file that nobody else can read.
+//! The vault's key as a text, and the file that nobody else can read.
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
@@ -55,6 +55,12 @@ pub enum KeyError {
         path: PathBuf,
         /// What the system says.
         source: std::io::Error,
+    },
+    /// The keyring has none.
+    #[error("the vault's key is to be in the kernel's keyring, but {why}")]
+    Keyring {
+        /// What is missing.
+        why: String,
     },
     /// The system gives none.
     #[error("the system has no random numbers for a vault key")]

@@ -6,9 +6,12 @@
 
 mod expand;
 pub mod key;
+mod keyring;
+mod refusal;
 mod rotate;
 mod seal;
 pub mod shapes;
+mod source;
 #[cfg(test)]
 mod tests;
 
@@ -16,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Result, anyhow, bail};
 use base::{Clock, Moment, Scrub, Secret, TeamName};
 use serde_json::Value;
 use store::vault::{Row, Sealed};
@@ -25,11 +28,10 @@ use zeroize::Zeroizing;
 
 pub use expand::placeholder;
 pub use key::{Key, KeyError};
+pub use refusal::{Refusal, VaultError};
 pub use rotate::{rotate, rotate_file};
 use seal::Seal;
-
-/// The variable that may hold the key.
-pub const VARIABLE: &str = "HIVE_VAULT_KEY";
+pub use source::{IN_KEYRING, Source, VARIABLE};
 
 /// Bounds of what a team may keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,71 +48,6 @@ impl Default for VaultRules {
     fn default() -> Self {
         VaultRules { key_bytes_max: 200, value_bytes_max: 64 * 1_024, entries_max: 1_000 }
     }
-}
-
-/// Why the vault does not do what it was asked for. The text is for whoever asked.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
-    /// The key is none.
-    #[error("`{}` is no vault key: use 1 to {max} letters, digits and `_ - . : / @`", base::text::cut(.key, 80))]
-    Key {
-        /// What was given.
-        key: String,
-        /// The longest that is allowed.
-        max: usize,
-    },
-    /// An empty value.
-    #[error("the value is empty: use `vault_delete` to remove an entry")]
-    Empty,
-    /// A value that is too long.
-    #[error("the value has {bytes} bytes, and at most {max} are kept: write it to a file instead")]
-    Long {
-        /// How long it is.
-        bytes: usize,
-        /// The longest that is allowed.
-        max: usize,
-    },
-    /// The team has too much.
-    #[error("this team keeps {0} entries already, which is the most: delete some first")]
-    Full(i64),
-    /// The system manages this one.
-    #[error("`{0}` is a secret: the system manages it, and no tool can change or delete it")]
-    Managed(String),
-    /// A plain value that a secret stands in.
-    #[error(
-        "a secret stands in this: secrets are not kept as plain values; write {} where a tool needs one",
-        placeholder("KEY")
-    )]
-    HoldsSecret,
-    /// A placeholder that stands for nothing.
-    #[error("there is no secret `{}` in this team; there are: {}", base::text::cut(.key, 80), names(.known))]
-    Unknown {
-        /// The key that was asked for.
-        key: String,
-        /// The keys of the team's secrets.
-        known: Vec<String>,
-    },
-    /// A placeholder that asks for an encoding that there is not.
-    #[error("`{}` is no encoding of a secret: there are `base64` and `urlencode`", base::text::cut(.0, 80))]
-    Encoding(String),
-}
-
-fn names(known: &[String]) -> String {
-    if known.is_empty() {
-        return "none".to_owned();
-    }
-    known.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ")
-}
-
-/// Why something was not done.
-#[derive(Debug, thiserror::Error)]
-pub enum VaultError {
-    /// It must not be, for a reason that whoever asked can be told.
-    #[error(transparent)]
-    Refused(#[from] Refusal),
-    /// A fault of ours.
-    #[error(transparent)]
-    Broken(#[from] anyhow::Error),
 }
 
 /// An entry, as a team may see it.
@@ -154,8 +91,8 @@ struct Inner {
 }
 
 impl Vault {
-    /// Opens the vault with the key of the environment, else with that of the run directory's key file, which is made
-    /// where neither it nor anything encrypted is there. Every secret is known to `scrub` when this returns.
+    /// Opens the vault with the key that the environment gives or says to be in the keyring, else with that of the run
+    /// directory's key file, which is made where neither it nor anything encrypted is there. Every secret is known to `scrub` when this returns.
     ///
     /// # Errors
     /// Says in words what is wrong with the key, and when it is another one than the rows were encrypted with.
@@ -167,7 +104,7 @@ impl Vault {
         run_dir: &Path,
     ) -> Result<Vault> {
         let check = db.read(async |conn| vault::check(conn).await).await?;
-        let key = find_key(from_environment, run_dir, check.as_ref())?;
+        let key = source::find(from_environment, run_dir, check.as_ref())?;
         Vault::with_key(db, clock, scrub, &key, VaultRules::default()).await
     }
 
@@ -393,26 +330,5 @@ async fn agrees(conn: &mut Conn, seal: &Seal) -> Result<bool> {
             vault::set_check(conn, &seal.check()?).await?;
             Ok(true)
         }
-    }
-}
-
-/// The key of the environment, or that of the file. `check`: there is something encrypted, and this tells its key.
-fn find_key(from_environment: Option<&Secret>, run_dir: &Path, check: Option<&Sealed>) -> Result<Key> {
-    if let Some(text) = from_environment {
-        return Ok(Key::read(text, VARIABLE)?);
-    }
-    let path = key::path(run_dir);
-    if let Some(check) = check {
-        return rotate::finish(&path, check)?.with_context(|| {
-            format!(
-                "the vault is encrypted, and its key is gone: set {VARIABLE} or restore {}; without it what the \
-                 vault holds is lost",
-                path.display()
-            )
-        });
-    }
-    match key::read_file(&path)? {
-        Some(key) => Ok(key),
-        None => Ok(key::make_file(&path, Key::generate()?)?),
     }
 }

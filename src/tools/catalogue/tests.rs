@@ -53,7 +53,11 @@ fn a_tool_is_found_by_every_name_and_shown_by_one() {
     assert_eq!(named(catalogue.by_wire("eng.deploy")), None);
     assert_eq!(named(catalogue.by_name("see")).as_deref(), Some("look"));
     assert_eq!(named(catalogue.by_wire("see")).as_deref(), Some("look"));
-    let grant = Grant { allowed_tools: vec!["*".into(), "eng.*".into()], ..Grant::main(false) };
+    let grant = Grant {
+        allowed_tools: vec!["*".into(), "eng.*".into()],
+        plugins: [("eng.deploy".to_owned(), crate::PluginFacts::all())].into(),
+        ..Grant::main(false)
+    };
     let shown = catalogue.definitions(&catalogue.active(&grant));
     assert_eq!(shown.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(), ["look", "b", "eng--deploy"]);
 }
@@ -86,16 +90,42 @@ async fn each_kind_of_agent_has_the_program_s_tools_that_are_for_it() {
         assert!(all.iter().any(|shown| shown == name), "{name} is not in {all:?}");
     }
     assert!(!all.iter().any(|name| name == "create_toolbox"), "disabled by default");
-    let floor =
-        ["attach_file", "edit_file", "grep", "list_directory", "multi_edit", "read_file", "run_shell", "write_file"];
+    let floor = [
+        "attach_file",
+        "edit_file",
+        "grep",
+        "list_directory",
+        "multi_edit",
+        "notify",
+        "prompt_human",
+        "prompt_secret",
+        "read_file",
+        "run_shell",
+        // By its other name, `task_todos`.
+        "set_todos",
+        "think",
+        "write_file",
+    ];
     assert_eq!(names(AgentKind::Main, &[]), floor);
     let of_sub = names(AgentKind::Sub, &[]);
-    assert_eq!(of_sub, floor.into_iter().filter(|name| *name != "attach_file").collect::<Vec<_>>());
+    let of_main_alone = ["attach_file", "prompt_secret"];
+    assert_eq!(of_sub, floor.into_iter().filter(|name| !of_main_alone.contains(name)).collect::<Vec<_>>());
     let of_scout = names(AgentKind::Scout, &["*"]);
-    let reads =
-        ["glob", "grep", "list_directory", "memory_list", "memory_search", "read_file", "vault_get", "vault_list"];
+    let reads = [
+        "glob",
+        "grep",
+        "list_directory",
+        "memory_list",
+        "memory_search",
+        "read_file",
+        "read_skill_file",
+        "sql_query",
+        "think",
+        "vault_get",
+        "vault_list",
+    ];
     assert_eq!(of_scout, reads, "a scout only looks");
-    assert!(names(AgentKind::Scout, &[]).is_empty());
+    assert_eq!(names(AgentKind::Scout, &[]), ["think"]);
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! The file tools as a model calls them.
 
 mod attaching;
+mod hostile;
 mod public_cases;
 mod searching;
 mod writing;

@@ -12,7 +12,7 @@ use cap_std::fs::{Dir, Metadata, OpenOptions};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use crate::tool::ToolError;
-use crate::workspace::{Use, Workspace, explain};
+use crate::workspace::{EVENT_FILES, Use, Workspace, explain};
 
 /// How many entries one walk looks at.
 const LOOKED_AT_MAX: usize = 200_000;
@@ -199,7 +199,9 @@ impl Walk<'_> {
         if let Some(said) = spoken {
             return said.is_ignore();
         }
-        let hidden = name.as_encoded_bytes().starts_with(b".");
+        // What an agent looks for is not what it did, which stands in the copies of its events.
+        let is_copy = EVENT_FILES.iter().any(|copy| path == Path::new("/").join(copy));
+        let hidden = is_copy || name.as_encoded_bytes().starts_with(b".");
         hidden && (!self.passing.hidden || name == ".git")
     }
 }

@@ -87,7 +87,7 @@ proptest! {
         for (at, op) in ops.iter().enumerate() {
             prop_assert!(op.gives_up.is_some() || seen.contains(&Seen::Out(at)), "{at} was forgotten");
         }
-        prop_assert_eq!(load, Load { active_daily_ops: 0, saturation: false, org_op_pending: false });
+        prop_assert!(load.is_free(), "{load:?}");
     }
 }
 
@@ -104,7 +104,7 @@ async fn a_cancelled_wait_leaves_no_trace() {
     let behind = behind.await.unwrap();
     assert_eq!(gate.load(), Load { active_daily_ops: 2, saturation: true, org_op_pending: false });
     drop((running, behind));
-    assert_eq!(gate.load(), Load { active_daily_ops: 0, saturation: false, org_op_pending: false });
+    assert!(gate.load().is_free());
 }
 
 #[tokio::test(start_paused = true)]
@@ -117,4 +117,40 @@ async fn a_wait_that_takes_too_long_says_so() {
     assert_eq!(refused.to_string(), "saturation: the team is busy, and nothing became free within 30s");
     let other: TeamName = "ops".parse().unwrap();
     assert!(gates.of(&other).enter(Admission::Daily, Duration::ZERO).await.is_ok(), "each team has its own gate");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_org_op_lets_what_runs_go_on_and_then_runs_alone() {
+    let gate = Gate::new(3);
+    let first = gate.enter(Admission::Daily, PATIENT).await.unwrap();
+    let second = gate.enter(Admission::Daily, PATIENT).await.unwrap();
+    let mut org = Box::pin(gate.enter(Admission::Org, PATIENT));
+    assert!(futures::poll!(&mut org).is_pending());
+    let mut later = Box::pin(gate.enter(Admission::Daily, PATIENT));
+    assert!(futures::poll!(&mut later).is_pending(), "there is a slot, and nobody new is let in");
+    drop(first);
+    assert!(futures::poll!(&mut org).is_pending(), "it waits for all that run");
+    assert_eq!(gate.load().active_daily_ops, 1, "none of them was ended");
+    drop(second);
+    let alone = org.await.unwrap();
+    assert!(futures::poll!(&mut later).is_pending());
+    assert!(!gate.load().is_free() && gate.load().saturation, "an org op that runs shows");
+    drop(alone);
+    drop(later.await.unwrap());
+    assert!(gate.load().is_free());
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_team_s_load_is_told_by_its_name() {
+    let (gates, ops): (Gates, TeamName) = (Gates::new(2), "ops".parse().unwrap());
+    assert!(gates.loads().is_empty());
+    let pass = gates.of(&ops).enter(Admission::Daily, PATIENT).await.unwrap();
+    drop(gates.of(&TeamName::main()).enter(Admission::Org, PATIENT).await.unwrap());
+    let loads = gates.clone().loads();
+    assert_eq!(
+        loads.iter().map(|(team, load)| (team.as_str(), load.is_free())).collect::<Vec<_>>(),
+        [("main", true), ("ops", false)]
+    );
+    drop(pass);
+    assert!(gates.loads().iter().all(|(_, load)| load.is_free()));
 }

@@ -1,6 +1,7 @@
 //! The whole space of records and grants, against the rules in words.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
@@ -73,16 +74,40 @@ fn grant() -> impl Strategy<Value = Grant> {
         named.map(|(at, tools)| Toolbox { name: format!("box{at}"), tools }).collect::<Vec<_>>()
     });
     let agent = prop::sample::select(AgentKind::ALL.to_vec());
-    (agent, patterns(), prop::option::of(boxes), patterns(), parent(), any::<bool>()).prop_map(
-        |(agent, allowed_tools, toolboxes, direct, parent, admin)| Grant {
+    let sender = prop::sample::select(vec![(false, false), (true, false), (true, true)]);
+    (agent, patterns(), prop::option::of(boxes), patterns(), parent(), plugins(), sender).prop_map(
+        |(agent, allowed_tools, toolboxes, direct, parent, plugins, (trusted, admin))| Grant {
             agent,
             allowed_tools,
             toolboxes,
             direct,
             parent,
+            plugins,
+            trusted,
             admin,
         },
     )
+}
+
+/// Nothing known, everything as it must be, or something in between.
+fn plugins() -> impl Strategy<Value = BTreeMap<String, PluginFacts>> {
+    let facts = any::<[bool; 4]>().prop_map(|[declared, active, verified, unchanged]| PluginFacts {
+        declared,
+        active,
+        verified,
+        unchanged,
+    });
+    let facts = prop_oneof![Just(PluginFacts::all()), facts];
+    prop::option::of(facts).prop_map(|facts| facts.map(|facts| ("eng.deploy".to_owned(), facts)).into_iter().collect())
+}
+
+/// Every tool that there is in these tests, each with one record.
+fn universe() -> impl Strategy<Value = Vec<Spec>> {
+    prop::collection::vec(tool(), 1..12).prop_map(|mut tools| {
+        let mut seen = std::collections::BTreeSet::new();
+        tools.retain(|tool| seen.insert(tool.name.to_string()));
+        tools
+    })
 }
 
 /// Whether the floor holds the tool.
@@ -110,7 +135,9 @@ proptest! {
         let shown = shown(&tool, &grant);
         let floor = on_floor(&tool, &grant);
         prop_assert!(!verdict.allowed || shown.allowed, "called but never shown");
-        let by_admin = decide(&tool, &Grant { admin: true, ..grant.clone() });
+        let by_admin = decide(&tool, &Grant { trusted: true, admin: true, ..grant.clone() });
+        let by_stranger = decide(&tool, &Grant { trusted: false, ..grant.clone() });
+        prop_assert_eq!(by_stranger, no(Reason::NotTrusted), "an untrusted sender reaches a tool");
         prop_assert_eq!(&by_admin, &shown, "an admin's turn is refused nothing that is shown");
         if floor {
             prop_assert_eq!(&shown.reason, &Reason::Floor(grant.agent));
@@ -134,9 +161,57 @@ proptest! {
         }
         let spelled = |start: &str| lists(&grant).any(|pattern| pattern.starts_with(start));
         match tool.source {
-            Source::Plugin => prop_assert!(spelled("eng.")),
+            Source::Plugin => {
+                prop_assert!(spelled("eng."));
+                prop_assert_eq!(grant.plugins.get("eng.deploy"), Some(&PluginFacts::all()));
+            }
             Source::Mcp => prop_assert!(spelled("mcp__")),
             _ => {}
+        }
+    }
+
+    #[test]
+    fn a_child_never_exceeds_its_parent(
+        tools in universe(),
+        chain in prop::collection::vec(grant(), 1..5),
+    ) {
+        let mut above: Option<ActiveSet> = None;
+        for grant in chain {
+            let grant = Grant { parent: above.clone(), ..grant };
+            let active: ActiveSet =
+                tools.iter().filter(|tool| shown(tool, &grant).allowed).map(|tool| &*tool.name).collect();
+            for tool in tools.iter().filter(|tool| active.contains(&tool.name)) {
+                let inherited = above.as_ref().is_none_or(|above| above.contains(&tool.name));
+                prop_assert!(inherited || on_floor(tool, &grant), "{} came from nowhere", tool.name);
+            }
+            above = Some(active);
+        }
+    }
+
+    #[test]
+    fn a_star_alone_never_grants_what_has_to_be_named(
+        tool in tool(),
+        grant in grant(),
+        star in prop::sample::select(vec!["*", "**", "?*", "*?", "***"]),
+        boxes in any::<bool>(),
+    ) {
+        let star = vec![star.to_owned()];
+        let toolboxes = boxes.then(|| vec![Toolbox { name: "all".into(), tools: star.clone() }]);
+        let grant = Grant { allowed_tools: star.clone(), toolboxes, direct: star, ..grant };
+        let named_only = tool.default_disabled || matches!(tool.source, Source::Plugin | Source::Mcp);
+        prop_assert!(!(named_only && shown(&tool, &grant).allowed) || on_floor(&tool, &grant));
+    }
+
+    #[test]
+    fn a_filter_never_adds_a_tool(tool in tool(), grant in grant()) {
+        // What the team, the parent or the kind of agent leaves out is out, whatever the agent's own lists say.
+        let free = Grant { parent: None, toolboxes: None, ..grant.clone() };
+        prop_assert!(!shown(&tool, &grant).allowed || shown(&tool, &free).allowed);
+        let nothing = Grant { allowed_tools: Vec::new(), ..grant.clone() };
+        prop_assert!(!shown(&tool, &nothing).allowed || on_floor(&tool, &grant), "deny by default");
+        if grant.agent == AgentKind::Scout && shown(&tool, &grant).allowed && !on_floor(&tool, &grant) {
+            let main = Grant { agent: AgentKind::Sub, ..grant.clone() };
+            prop_assert!(tool.availability == Availability::Main || shown(&tool, &main).allowed);
         }
     }
 
@@ -193,6 +268,8 @@ fn every_rule_says_what_it_is() {
     let only = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
     let ops = Toolbox { name: "ops".into(), tools: only(&["dep*"]) };
     let scout = Grant { agent: AgentKind::Scout, ..main.clone() };
+    let facts = |facts| BTreeMap::from([("eng.deploy".to_owned(), facts)]);
+    let engineers = Grant { allowed_tools: only(&["eng.*"]), ..main.clone() };
     let cases = [
         (&testing::spec("read_file"), Grant { allowed_tools: vec![], ..main.clone() }, true, "every main agent has it"),
         (&deploy, main.clone(), true, "`*` in allowed_tools grants it"),
@@ -232,9 +309,34 @@ fn every_rule_says_what_it_is() {
         ),
         (
             &plugin,
-            Grant { allowed_tools: only(&["eng.*"]), ..main.clone() },
+            Grant { allowed_tools: only(&["eng.*"]), plugins: facts(PluginFacts::all()), ..main.clone() },
             true,
             "`eng.*` in allowed_tools grants it",
+        ),
+        (&plugin, engineers.clone(), false, "no skill that is being followed declares this plugin tool"),
+        (
+            &plugin,
+            Grant { plugins: facts(PluginFacts { active: false, ..PluginFacts::all() }), ..engineers.clone() },
+            false,
+            "this plugin tool is not active",
+        ),
+        (
+            &plugin,
+            Grant { plugins: facts(PluginFacts { verified: false, ..PluginFacts::all() }), ..engineers.clone() },
+            false,
+            "this plugin tool has not passed its verification",
+        ),
+        (
+            &plugin,
+            Grant { plugins: facts(PluginFacts { unchanged: false, ..PluginFacts::all() }), ..engineers },
+            false,
+            "this plugin tool's source is not what was verified",
+        ),
+        (
+            &deploy,
+            Grant { trusted: false, ..main.clone() },
+            false,
+            "whoever caused the turn is not trusted, and reaches no tool",
         ),
         (
             &remote,
@@ -279,4 +381,13 @@ fn every_rule_says_what_it_is() {
         let verdict = decide(tool, &grant);
         assert_eq!((verdict.allowed, verdict.reason.to_string().as_str()), (allowed, reason), "{}", tool.name);
     }
+}
+
+#[test]
+fn what_another_server_says_of_its_tool_counts_where_it_is_believed() {
+    let class = |declares_read_only, server_trusted| McpFacts { declares_read_only, server_trusted }.class();
+    for (declares, trusted) in [(false, false), (false, true), (true, false)] {
+        assert_eq!(class(declares, trusted), (Partition::Write, Effect::Once));
+    }
+    assert_eq!(class(true, true), (Partition::Read, Effect::ReadOnly));
 }

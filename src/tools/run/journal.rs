@@ -21,15 +21,32 @@ pub(super) struct Journal<'a> {
     pub call: &'a Call,
     pub asked: &'a Asked,
     /// When the model's call was looked at first.
-    pub began: Moment,
+    began: Moment,
+    /// The arguments as they are kept: the same text for the same arguments, whatever their order, without secrets.
+    arguments: String,
 }
 
-impl Journal<'_> {
+impl<'a> Journal<'a> {
+    /// Of a call that is looked at for the first time now.
+    pub fn of(executor: &'a Executor, call: &'a Call, asked: &'a Asked) -> Self {
+        executor.learn(asked);
+        // The keys of a JSON map are sorted.
+        let arguments = match &asked.input {
+            Ok(input) => executor.scrub.clean(&input.to_string()),
+            Err(text) => executor.scrub.clean(text),
+        };
+        Journal { executor, call, asked, began: executor.clock.now(), arguments }
+    }
+
+    /// How long ago the model's call was looked at first, in milliseconds.
+    pub fn took_ms(&self) -> i64 {
+        (self.executor.clock.now() - self.began).max(0)
+    }
+
     /// Steps 3 and 5: counts how often this very call was made in the turn, and says that it is about to be made.
     /// `Some` where it has a result already or must not be made.
     pub async fn enter(&self, ready: &Ready<'_>) -> Result<Option<Done>> {
         let spec = ready.entry.spec();
-        let arguments = self.arguments();
         let repeated = self.done(
             format!(
                 "`{}` was called with these very arguments {} times in this turn already and was not run again: use \
@@ -41,8 +58,8 @@ impl Journal<'_> {
         let (before, call_id) = (self.executor.limits.same_call_max, &self.asked.call_id);
         let (run, step, now) = (self.call.run, self.call.step, self.executor.clock.now());
         let write = async |conn: &mut store::Conn| {
-            let repeats = calls::repeats(conn, run, &spec.name, &arguments).await?;
-            if !calls::start(conn, run, step, call_id, &spec.name, &arguments, now).await? {
+            let repeats = calls::repeats(conn, run, &spec.name, &self.arguments).await?;
+            if !calls::start(conn, run, step, call_id, &spec.name, &self.arguments, now).await? {
                 return Ok(Some(calls::get(conn, run, step, call_id).await?));
             }
             if repeats >= before {
@@ -65,10 +82,10 @@ impl Journal<'_> {
     /// Writes the row of a call that is not made at all, and so both of its ends at once.
     pub async fn refuse(&self, name: &str, refusal: &str) -> Result<Done> {
         let done = self.done(base::text::cut(&self.executor.scrub.clean(refusal), REFUSAL_CHARS_MAX), true);
-        let (arguments, call_id) = (self.arguments(), &self.asked.call_id);
+        let call_id = &self.asked.call_id;
         let (run, step, now) = (self.call.run, self.call.step, self.executor.clock.now());
         let write = async |conn: &mut store::Conn| {
-            if calls::start(conn, run, step, call_id, name, &arguments, now).await? {
+            if calls::start(conn, run, step, call_id, name, &self.arguments, now).await? {
                 calls::finish(conn, run, step, call_id, true, &done.content, now).await?;
                 let why = Decision::Refused(done.content.clone());
                 audit::append(conn, &self.audited(name, why, Outcome::NotRun, now), now).await?;
@@ -120,7 +137,7 @@ impl Journal<'_> {
             run: self.call.run,
             step: self.call.step,
             call_id: self.asked.call_id.clone(),
-            arguments: self.arguments(),
+            arguments: self.arguments.clone(),
             decision,
             outcome,
             duration_ms: (now - self.began).max(0),
@@ -129,15 +146,5 @@ impl Journal<'_> {
 
     fn done(&self, content: String, is_error: bool) -> Done {
         Done { call_id: self.asked.call_id.clone(), content, is_error }
-    }
-
-    /// The arguments as they are kept: the same text for the same arguments, whatever their order, without secrets.
-    fn arguments(&self) -> String {
-        let text = match &self.asked.input {
-            // The keys of a JSON map are sorted.
-            Ok(input) => input.to_string(),
-            Err(text) => text.clone(),
-        };
-        self.executor.scrub.clean(&text)
     }
 }

@@ -26,7 +26,7 @@ mod system;
 pub mod confine;
 
 pub use door::verdict;
-pub use rules::{Demand, Launcher, ShellLimits, ShellRules};
+pub use rules::{Demand, Launcher, Networked, ShellLimits, ShellRules};
 pub use run_shell::{RunShell, RunShellArgs, RunShellResult};
 pub use support::Support;
 

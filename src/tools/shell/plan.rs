@@ -28,6 +28,8 @@ pub(super) struct Plan {
     pub hidden: Vec<PathBuf>,
     /// What of the workspace may not be written.
     pub unwritable: Vec<PathBuf>,
+    /// What of it is made what it was at the end.
+    pub undone: Vec<PathBuf>,
     /// Whether the network may be used.
     pub network: bool,
     /// Whether it gets namespaces of its own.
@@ -127,4 +129,45 @@ pub(super) fn receive<M: for<'a> Deserialize<'a>>(from: impl Read) -> io::Result
     let mut line = Vec::new();
     BufReader::new(from.take(LINE_BYTES_MAX)).read_until(b'\n', &mut line)?;
     if line.is_empty() { Ok(None) } else { Ok(Some(serde_json::from_slice(&line)?)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: Held =
+        Held { files_abi: 3, calls: true, network: true, processes: true, signals: true, elsewhere: true };
+
+    #[test]
+    fn what_is_demanded_and_not_held_is_named() {
+        let all = Demand::default();
+        for (held, demand, network, expected) in [
+            (ALL, all, false, None),
+            (Held { elsewhere: false, network: false, ..ALL }, all, false, None),
+            (Held { processes: false, ..ALL }, all, false, None),
+            (Held { signals: false, ..ALL }, all, false, None),
+            (Held { files_abi: 0, ..ALL }, all, false, Some("files")),
+            (Held { calls: false, network: false, ..ALL }, all, false, Some("the network")),
+            (Held { calls: false, ..ALL }, all, false, Some("sockets of other programs")),
+            (Held { calls: false, ..ALL }, all, true, Some("sockets of other programs")),
+            (Held { processes: false, signals: false, ..ALL }, all, false, Some("other processes")),
+            (Held::default(), all, false, Some("files")),
+            (Held::default(), Demand { files: false, ..all }, false, Some("the network")),
+            (Held::default(), Demand { files: false, network: false, processes: true }, false, Some("other processes")),
+            (Held::default(), Demand { files: false, network: false, processes: false }, false, None),
+        ] {
+            let lacks = held.lacks(demand, network);
+            assert_eq!(lacks.and_then(|lacks| lacks.split(':').next()), expected, "{held:?} {demand:?} {network}");
+        }
+    }
+
+    #[test]
+    fn a_message_is_heard_as_it_was_sent() {
+        let mut line = Vec::new();
+        send(&mut line, &Report { held: ALL, end: End::Exceeded("more\nthan it may".into()) }).unwrap();
+        let heard: Report = receive(&line[..]).unwrap().unwrap();
+        assert_eq!((heard.held, heard.end), (ALL, End::Exceeded("more\nthan it may".into())));
+        assert!(receive::<Report>(&b""[..]).unwrap().is_none(), "the other side is gone");
+        assert!(receive::<Report>(&b"[]"[..]).is_err() && receive::<Report>(&line[..9]).is_err());
+    }
 }

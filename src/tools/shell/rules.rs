@@ -3,9 +3,32 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use base::TeamName;
 use serde::{Deserialize, Serialize};
+
+use crate::workspace::{CONFIG, GOVERNED};
+
+/// The teams whose commands may use the network. Clones are the same.
+#[derive(Clone, Debug, Default)]
+pub struct Networked(Arc<RwLock<BTreeSet<TeamName>>>);
+
+impl Networked {
+    /// Whether a team's commands may, from now on.
+    pub fn set(&self, team: &TeamName, granted: bool) {
+        if self.has(team) == granted {
+            return;
+        }
+        let mut teams = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if granted { teams.insert(team.clone()) } else { teams.remove(team) };
+    }
+
+    /// Whether a team's commands may.
+    pub fn has(&self, team: &TeamName) -> bool {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).contains(team)
+    }
+}
 
 /// How commands are run, and how much of the confinement must be there for them to run at all.
 #[derive(Clone, Debug)]
@@ -13,7 +36,7 @@ pub struct ShellRules {
     /// The program that confines itself and runs the command ([`crate::shell::confine::main`]).
     pub launcher: Launcher,
     /// The teams whose commands may use the network. None by default.
-    pub network: BTreeSet<TeamName>,
+    pub network: Networked,
     /// Files and folders of the machine that commands may read besides those that programs need to run.
     pub read: Vec<PathBuf>,
     /// Files and folders that no command may read even where they lie in one that it may: the run directory, the
@@ -22,6 +45,9 @@ pub struct ShellRules {
     /// Files and folders of a workspace, relative to it, that its commands may read and not write. Where commands have
     /// no namespaces, or the file is not there yet, only the door refuses this.
     pub unwritable: Vec<PathBuf>,
+    /// Files of a workspace, relative to it, that nobody writes while commands run: what a command has written to one all
+    /// the same is undone when it has ended.
+    pub undone: Vec<PathBuf>,
     /// Whether commands get namespaces of their own where the machine allows it. `false` is for machines where they
     /// are in the way of a program that is needed.
     pub namespaces: bool,
@@ -35,10 +61,11 @@ impl Default for ShellRules {
     fn default() -> Self {
         ShellRules {
             launcher: Launcher::own(),
-            network: BTreeSet::new(),
+            network: Networked::default(),
             read: Vec::new(),
             hidden: Vec::new(),
-            unwritable: UNWRITABLE.iter().map(PathBuf::from).collect(),
+            unwritable: GOVERNED.iter().map(PathBuf::from).collect(),
+            undone: vec![CONFIG.into()],
             namespaces: true,
             demand: Demand::default(),
             limits: ShellLimits::default(),
@@ -103,6 +130,11 @@ pub struct ShellLimits {
     pub open_files_max: u64,
     /// How much time each process may spend computing, in seconds.
     pub cpu_s_max: u64,
+    /// How much the workspace may hold, in bytes on the disk, and 1 KiB for each name. A workspace that holds more
+    /// already may not grow.
+    pub workspace_bytes_max: u64,
+    /// How much of the workspace's disk a command leaves free for everybody else, in bytes.
+    pub disk_free_bytes_min: u64,
 }
 
 impl Default for ShellLimits {
@@ -117,12 +149,12 @@ impl Default for ShellLimits {
             // The default of most systems; more is asked for by databases, not by commands.
             open_files_max: 1_024,
             cpu_s_max: 600,
+            workspace_bytes_max: 4 << 30,
+            // Room for the database to note what happened, and for a person to mend it.
+            disk_free_bytes_min: 256 << 20,
         }
     }
 }
-
-/// What the owner writes in a team's folder and the team does not: what it may use, and the rules above it.
-pub(super) const UNWRITABLE: &[&str] = &["config.yaml", "system-rules", "admin-rules"];
 
 /// Ten minutes: the tool's own time is a little longer.
 pub(super) const TIMEOUT_MAX_MS: u64 = 600_000;

@@ -107,12 +107,14 @@ impl Tool for RunShell {
                 "a command has no NUL and at most {COMMAND_BYTES_MAX} bytes: write what is longer to a file, and run that"
             )));
         }
-        let network = self.rules.network.contains(&call.team);
+        let network = self.rules.network.has(&call.team);
         let (workspaces, team) = (self.workspaces.clone(), call.team.clone());
         let place = blocking(move || Place::find(&workspaces, &team, args.cwd.as_deref())).await?;
         let (workspace, folder) = (place.path.clone(), place.path.join(&place.folder));
         let bounds = door::Bounds { workspace, folder, network, read: &self.rules.read };
-        if let Some(refusal) = door::refusal(&args.command, &bounds) {
+        let holds_secret = self.workspaces.finds_secret(&args.command);
+        let kept = holds_secret.then(|| door::keeps_secret(&args.command)).flatten();
+        if let Some(refusal) = door::refusal(&args.command, &bounds).or(kept) {
             return Err(ToolError::refused(format!("not run, by the rule `{}`: {}", refusal.rule, refusal.detail)));
         }
         let began = self.clock.now();
@@ -137,7 +139,9 @@ impl RunShell {
 
     fn plan(&self, command: String, network: bool, place: &Place, team: &TeamName) -> anyhow::Result<Plan> {
         let rules = &self.rules;
-        let mut hidden = rules.hidden.clone();
+        // The launcher is in another folder than the hive: what is relative would be something else there.
+        let absolute = |paths: &[PathBuf]| paths.iter().map(std::path::absolute).collect::<Result<Vec<_>, _>>();
+        let mut hidden = absolute(&rules.hidden).context("find what is hidden")?;
         // The other teams are beside this one.
         hidden.extend(place.path.parent().map(PathBuf::from));
         let arguments = rules.launcher.arguments.iter().map(|argument| argument.clone().into_string());
@@ -145,9 +149,10 @@ impl RunShell {
             command,
             folder: place.folder.clone(),
             environment: environment(&place.path.to_string_lossy(), team),
-            read: rules.read.clone(),
+            read: absolute(&rules.read).context("find what may be read")?,
             hidden,
             unwritable: rules.unwritable.clone(),
+            undone: rules.undone.clone(),
             network,
             namespaces: rules.namespaces,
             demand: rules.demand,

@@ -38,6 +38,7 @@ impl Support {
             read: rules.read.clone(),
             hidden: rules.hidden.clone(),
             unwritable: rules.unwritable.clone(),
+            undone: rules.undone.clone(),
             network: false,
             namespaces: rules.namespaces,
             demand: Demand { files: false, network: false, processes: false },

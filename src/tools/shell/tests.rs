@@ -2,6 +2,9 @@
 //!
 //! What a command tries is in a script, which the door does not look into: it is the kernel that must refuse.
 
+mod bounds;
+mod ending;
+
 use std::fs;
 use std::io::ErrorKind;
 use std::net::{TcpListener, UdpSocket};
@@ -70,24 +73,6 @@ impl Shell {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         path
     }
-}
-
-/// Waits until something holds.
-async fn until(what: &str, holds: impl Fn() -> bool) {
-    let clock = base::Clock::Wall;
-    for _ in 0..2_000 {
-        if holds() {
-            return;
-        }
-        clock.sleep(Duration::from_millis(10)).await;
-    }
-    panic!("it never came to pass: {what}");
-}
-
-/// Whether a process of this machine has `mark` among its arguments.
-fn runs(mark: &str) -> bool {
-    let lines = fs::read_dir("/proc").unwrap().flatten().map(|entry| fs::read(entry.path().join("cmdline")));
-    lines.flatten().any(|line| String::from_utf8_lossy(&line).contains(mark))
 }
 
 /// A number of seconds for `sleep` that no other process sleeps.
@@ -262,7 +247,8 @@ async fn what_the_owner_wrote_in_the_workspace_cannot_be_changed_where_there_are
 async fn the_network_is_closed_unless_it_is_granted() {
     for rules in both_ways() {
         for granted in [false, true] {
-            let network = granted.then(TeamName::main).into_iter().collect();
+            let network = Networked::default();
+            network.set(&TeamName::main(), granted);
             let shell = Shell::new(ShellRules { network, ..rules.clone() }).await;
             let (tcp, udp) = (TcpListener::bind("127.0.0.1:0").unwrap(), UdpSocket::bind("127.0.0.1:0").unwrap());
             tcp.set_nonblocking(true).unwrap();
@@ -291,7 +277,8 @@ async fn no_socket_of_another_program_can_be_asked_whatever_is_granted() {
         return;
     }
     for granted in [false, true] {
-        let network = granted.then(TeamName::main).into_iter().collect();
+        let network = Networked::default();
+        network.set(&TeamName::main(), granted);
         let shell = Shell::new(ShellRules { network, ..rules() }).await;
         let make = |family: &str| format!("perl -MSocket -e 'socket(S, {family}, SOCK_STREAM, 0) or die \"$!\"'");
         assert_ne!(shell.script(&make("AF_UNIX")).await.exit_code, Some(0));
@@ -337,117 +324,6 @@ async fn nothing_that_the_hive_has_open_is_inherited() {
         let result = shell.script(&format!("cat <&{number}")).await;
         assert_ne!(result.exit_code, Some(0));
         assert_eq!(result.stdout, "");
-    }
-}
-
-#[tokio::test]
-async fn a_command_that_reads_its_input_comes_to_its_end() {
-    let shell = Shell::new(rules()).await;
-    let result = shell.ask(json!({"command": "cat; read line || echo nothing"})).await;
-    assert_eq!((result.exit_code, &*result.stdout), (Some(0), "nothing\n"));
-}
-
-#[tokio::test]
-async fn the_signal_that_ended_a_command_is_told() {
-    for rules in both_ways() {
-        let shell = Shell::new(rules).await;
-        for (number, name) in [("TERM", "SIGTERM"), ("KILL", "SIGKILL"), ("SEGV", "SIGSEGV"), ("35", "signal 35")] {
-            let result = shell.ask(json!({"command": format!("kill -{number} $$; sleep 9")})).await;
-            assert_eq!((result.exit_code, result.signal.as_deref()), (None, Some(name)));
-        }
-    }
-}
-
-/// Three processes: a child, one in another group, and one that has left its session and its parent.
-fn sleepers(at: usize) -> (String, String) {
-    let mark = mark(at);
-    let script = format!("sleep {mark} & set -m; sleep {mark} & (setsid sleep {mark} > /dev/null 2>&1 &); echo begun");
-    (mark, script)
-}
-
-#[tokio::test]
-async fn when_the_time_is_up_every_process_of_the_command_is_gone() {
-    for (at, rules) in both_ways().into_iter().enumerate() {
-        let shell = Shell::new(rules).await;
-        let (mark, script) = sleepers(10 + at);
-        fs::write(shell.world.home().join("script.sh"), format!("{script}; wait")).unwrap();
-        let result = shell.ask(json!({"command": "bash script.sh", "timeout": 1_500})).await;
-        assert_eq!((result.exit_code, result.timed_out, &*result.stdout), (None, true, "begun\n"));
-        assert!((1_500..15_000).contains(&result.duration_ms), "{}", result.duration_ms);
-        assert!(!runs(&mark));
-    }
-}
-
-#[tokio::test]
-async fn what_a_command_leaves_running_ends_with_it() {
-    for (at, rules) in both_ways().into_iter().enumerate() {
-        let shell = Shell::new(rules).await;
-        let (mark, script) = sleepers(20 + at);
-        let result = shell.script(&format!("{script}; trap '' TERM HUP; nohup sleep {mark} > /dev/null 2>&1 &")).await;
-        assert_eq!((result.exit_code, &*result.stdout), (Some(0), "begun\n"));
-        assert!(!runs(&mark));
-    }
-}
-
-#[tokio::test]
-async fn a_stopped_call_leaves_no_process() {
-    for (at, rules) in both_ways().into_iter().enumerate() {
-        for dropped in [false, true] {
-            let shell = Shell::new(rules.clone()).await;
-            let (mark, script) = sleepers(30 + 2 * at + usize::from(dropped));
-            fs::write(shell.world.home().join("script.sh"), format!("{script}; wait")).unwrap();
-            let stop = Stop::new();
-            let call = shell.try_with(json!({"command": "bash script.sh"}), &stop);
-            let mut call = Box::pin(call);
-            tokio::select! {
-                ended = &mut call => panic!("it ended by itself: {ended:?}"),
-                () = until("the command runs", || runs(&mark)) => {}
-            }
-            if dropped {
-                drop(call);
-            } else {
-                stop.cancel();
-                let result = call.await.unwrap();
-                assert_eq!((result.exit_code, result.timed_out), (None, false));
-                assert!(!runs(&mark));
-            }
-            until("the command's processes are gone", || !runs(&mark)).await;
-        }
-    }
-}
-
-#[tokio::test]
-async fn of_a_flood_the_ends_are_kept_and_all_of_it_is_read() {
-    let shell = Shell::new(rules()).await;
-    let script = "echo first; head -c 100000000 /dev/zero | tr '\\0' x; echo last; echo done >&2";
-    let result = shell.script(script).await;
-    assert_eq!((result.exit_code, result.stdout_bytes, &*result.stderr), (Some(0), 100_000_011, "done\n"));
-    assert!(result.truncated);
-    assert!(result.stdout.len() < 30_100, "{}", result.stdout.len());
-    assert!(result.stdout.starts_with("first\nxx") && result.stdout.ends_with("xxlast\n"));
-}
-
-#[tokio::test]
-async fn a_command_has_no_more_than_it_may() {
-    for rules in both_ways() {
-        let limits = ShellLimits { file_bytes_max: 1_000_000, memory_bytes_max: 64 << 20, ..ShellLimits::default() };
-        let limits = ShellLimits { processes_max: 24, open_files_max: 32, cpu_s_max: 1, ..limits };
-        let shell = Shell::new(ShellRules { limits, ..rules }).await;
-        let home = shell.world.home();
-
-        shell.script("head -c 2000000 /dev/zero > long").await;
-        assert_eq!(fs::metadata(home.join("long")).unwrap().len(), 1_000_000);
-
-        let result = shell.script("head -c 300000000 /dev/zero | tail -c 250000000 > /dev/null").await;
-        assert!(result.exceeded.is_some() || result.exit_code != Some(0), "{result:?}");
-
-        let result = shell.script("for i in $(seq 200); do sleep 9 & done; wait").await;
-        assert!(result.exceeded.is_some() || result.stderr.contains("fork"), "{result:?}");
-
-        let result = shell.script("while :; do :; done").await;
-        assert!(result.signal.is_some() || result.exit_code != Some(0), "{result:?}");
-
-        assert_eq!(shell.script("ulimit -c; ulimit -n").await.stdout, "0\n32\n");
     }
 }
 
@@ -503,4 +379,54 @@ async fn what_this_machine_can_do_is_found_out_and_said() {
         assert_eq!(support.lacks(), None);
         assert!(support.to_string().ends_with("commands can be run"), "{support}");
     }
+}
+
+#[tokio::test]
+async fn what_is_governed_is_after_a_command_what_it_was_before() {
+    use std::os::unix::fs::PermissionsExt;
+    for rules in both_ways() {
+        let shell = Shell::new(rules).await;
+        let home = shell.world.home();
+        let config = home.join("config.yaml");
+        // Where there is none, none is made.
+        for script in
+            ["echo x > config.yaml", "ln -s /etc/passwd config.yaml", "mkfifo config.yaml", "mkdir config.yaml"]
+        {
+            shell.script(&format!("{script}; echo done")).await;
+            assert!(!config.is_file() && !config.is_symlink(), "{script}");
+            fs::remove_dir(&config).or_else(|_| fs::remove_file(&config)).ok();
+        }
+        for script in [
+            "echo x > config.yaml",
+            "rm -f config.yaml",
+            "chmod 777 config.yaml",
+            "ln config.yaml alias && echo x > alias",
+            "rm -f config.yaml && mkdir -p config.yaml/deep",
+            "rm -f config.yaml && mkfifo config.yaml",
+            "rm -f config.yaml && ln -s alias config.yaml",
+            "mv script.sh config.yaml",
+        ] {
+            fs::write(&config, "tools: []\n").unwrap();
+            fs::set_permissions(&config, fs::Permissions::from_mode(0o640)).unwrap();
+            let result = shell.script(&format!("{script}\nsleep 0.05; echo done >&2")).await;
+            assert_eq!(fs::read_to_string(&config).unwrap(), "tools: []\n", "{script}: {result:?}");
+            assert_eq!(fs::metadata(&config).unwrap().permissions().mode() & 0o777, 0o640, "{script}");
+            assert!(!home.join(".hive-undo").exists());
+        }
+        // Who only looks is told nothing.
+        let result = shell.script("cat config.yaml").await;
+        assert_eq!((&*result.stdout, &*result.stderr), ("tools: []\n", ""));
+    }
+}
+
+#[tokio::test]
+async fn a_secret_goes_to_a_program_and_into_no_file() {
+    let mut shell = Shell::new(rules()).await;
+    let secret = "Zq8Wm2Rt5Yv1Xc4Nb7Lk";
+    shell.world.scrub.learn(&base::Secret::new(secret));
+    shell.tool.workspaces = shell.world.workspaces.clone().keeping_out(&shell.world.scrub);
+    let refused = shell.try_with(json!({"command": format!("echo {secret} > key")}), &Stop::new()).await;
+    assert!(matches!(&refused, Err(ToolError::Refused(why)) if why.contains("`secret`") && !why.contains(secret)));
+    assert!(!shell.world.home().join("key").exists());
+    assert_eq!(shell.ask(json!({"command": format!("echo {secret} | wc -c")})).await.stdout.trim(), "21");
 }

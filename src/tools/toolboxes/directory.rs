@@ -23,7 +23,7 @@ impl Directory {
     }
 
     /// All records, by domain and name.
-    pub(super) fn records(&self) -> &[Spec] {
+    pub(crate) fn records(&self) -> &[Spec] {
         self.0.get().map_or(&[], Vec::as_slice)
     }
 

@@ -5,6 +5,7 @@ mod delete_toolbox;
 mod directory;
 mod list_toolboxes;
 mod list_tools;
+mod request_tool_access;
 #[cfg(test)]
 mod tests;
 mod update_toolbox;
@@ -20,6 +21,7 @@ pub use delete_toolbox::DeleteToolbox;
 pub use directory::Directory;
 pub use list_toolboxes::ListToolboxes;
 pub use list_tools::ListTools;
+pub use request_tool_access::RequestToolAccess;
 pub use update_toolbox::UpdateToolbox;
 
 const BUILT_IN: &str = include_str!("../../../prompts/toolboxes.toml");

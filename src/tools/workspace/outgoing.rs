@@ -4,12 +4,13 @@
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::Context;
 use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt};
 use cap_std::fs::{File, OpenOptions};
 use sha2::{Digest, Sha256};
 
 use super::Workspaces;
+use crate::tool::ToolError;
 
 /// The folder beside the teams' own. No team has such a name.
 pub(super) const FOLDER: &str = ".outgoing";
@@ -19,12 +20,16 @@ impl Workspaces {
     /// file is longer than `bytes_max`.
     ///
     /// # Errors
-    /// If it cannot be read or written.
-    pub fn keep_to_send(&self, file: &mut File, bytes_max: u64) -> Result<Option<PathBuf>> {
+    /// Refused where a secret stands in it: nobody takes it out of a file that is sent. Broken if it cannot be read or
+    /// written.
+    pub fn keep_to_send(&self, file: &mut File, bytes_max: u64) -> Result<Option<PathBuf>, ToolError> {
         let mut bytes = Vec::new();
         file.take(bytes_max.saturating_add(1)).read_to_end(&mut bytes).context("read a file that is to be sent")?;
         if bytes.len() as u64 > bytes_max {
             return Ok(None);
+        }
+        if self.secrets.finds_in(&String::from_utf8_lossy(&bytes)) {
+            return Err(ToolError::refused("a secret stands in the file, and secrets are not sent"));
         }
         let name: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
         self.keep(&name, &bytes).context("keep a file that is to be sent")?;

@@ -22,6 +22,15 @@ pub enum Use {
     Write,
 }
 
+/// The file of a team's folder that says what the team may do.
+pub const CONFIG: &str = "config.yaml";
+
+/// What of a team's own folder the team reads and does not write, neither by a tool nor by a command: its configuration,
+/// which grants its tools; its plugins, whose text is looked through before it is written; the results that the hive
+/// keeps there; and the names of the rules that stand above every team: a folder that is called so could only mislead.
+/// Everything else is the team's: `org-rules`, `team-rules`, `skills`, `subagents` and its files.
+pub const GOVERNED: &[&str] = &[CONFIG, "plugins", "system-rules", "admin-rules", super::RESULTS];
+
 /// What no team may write, although it lies in the team's own folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathRules {
@@ -33,11 +42,11 @@ pub struct PathRules {
 }
 
 impl Default for PathRules {
-    /// The team's own configuration, which grants its tools; the results that the hive keeps there; and the names of
-    /// the rules that stand above every team: a folder of a team's that is called so could only mislead.
+    /// What is [`GOVERNED`], and the copies of the team's events. A command could write to these, which the hive makes
+    /// good: they grow while it runs, so that they are not put back at its end as [`CONFIG`] is.
     fn default() -> Self {
-        let unwritable = ["config.yaml", super::RESULTS, "system-rules", "admin-rules"];
-        PathRules { unwritable: unwritable.map(str::to_owned).to_vec(), protected: Vec::new() }
+        let unwritable = GOVERNED.iter().chain(&super::EVENT_FILES).map(|name| (*name).to_owned());
+        PathRules { unwritable: unwritable.collect(), protected: Vec::new() }
     }
 }
 

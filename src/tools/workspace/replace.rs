@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt};
-use cap_std::fs::{Dir, OpenOptions, Permissions, PermissionsExt};
+use cap_std::fs::{Dir, Metadata, MetadataExt, OpenOptions, Permissions, PermissionsExt};
 use rustix::fs::{RenameFlags, renameat_with};
 use rustix::io::Errno;
 
@@ -29,6 +29,29 @@ pub struct Existing {
     /// Its bytes. `None` where it is longer than [`FILE_BYTES_MAX`].
     pub bytes: Option<Vec<u8>>,
     permissions: Permissions,
+    version: Version,
+}
+
+/// Which file stands under a name, and when it was changed last: equal where nobody has touched it, as finely as the
+/// file system's clock goes.
+#[derive(Debug, PartialEq, Eq)]
+struct Version {
+    device: u64,
+    inode: u64,
+    length: u64,
+    /// Seconds and nanoseconds. Unlike the time of writing nobody can set it.
+    changed: (i64, i64),
+}
+
+impl Version {
+    fn of(metadata: &Metadata) -> Version {
+        Version {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            length: metadata.len(),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
+        }
+    }
 }
 
 /// Where a file is to be.
@@ -70,6 +93,7 @@ impl Workspace {
                 "a file may have {FILE_BYTES_MAX} bytes, and this one would be longer"
             )));
         }
+        self.refuse_secrets(&content, existing.as_ref())?;
         let place = match place {
             Some(place) => place,
             None if make_folders => {
@@ -82,6 +106,19 @@ impl Workspace {
         };
         place.put(&content, existing.as_ref())?;
         Ok((path, said))
+    }
+
+    /// No secret comes into a file. One that somebody else put there may stay.
+    fn refuse_secrets(&self, content: &[u8], existing: Option<&Existing>) -> Result<(), ToolError> {
+        let holds_one = |bytes: &[u8]| self.secrets.finds_in(&String::from_utf8_lossy(bytes));
+        let was_there = || existing.and_then(|existing| existing.bytes.as_deref()).is_some_and(holds_one);
+        if holds_one(content) && !was_there() {
+            return Err(ToolError::refused(
+                "a secret would stand in the file, where everybody of the team could read it: name the secret by its \
+                 placeholder where it is used, in the arguments of the tool that sends it",
+            ));
+        }
+        Ok(())
     }
 
     /// The folder that these names lead to, one after the other, through no link. `None` where one is not there and
@@ -123,7 +160,7 @@ impl Place<'_> {
             return Err(ToolError::refused(format!("{} is marked as read-only", shown(self.given))));
         }
         let (mark, bytes) = Mark::read(&mut file, &metadata).map_err(|error| explain(self.given, &error))?;
-        Ok(Some(Existing { mark, bytes, permissions }))
+        Ok(Some(Existing { mark, bytes, permissions, version: Version::of(&metadata) }))
     }
 
     /// Puts a content there.
@@ -139,9 +176,10 @@ impl Place<'_> {
             self.parent.remove_file(TEMPORARY).ok();
         }
         done.map_err(|error| {
-            if existing.is_none() && error.kind() == io::ErrorKind::AlreadyExists {
+            if error.kind() == io::ErrorKind::AlreadyExists {
+                let done = if existing.is_some() { "changed" } else { "made" };
                 return ToolError::refused(format!(
-                    "{} was made by somebody meanwhile: read it first",
+                    "{} was {done} by somebody meanwhile: read it first",
                     shown(self.given)
                 ));
             }
@@ -163,7 +201,12 @@ impl Place<'_> {
         }
         // Before it takes the old one's place: a power cut must not leave a name without a content.
         file.sync_all()?;
-        if existing.is_some() {
+        if let Some(existing) = existing {
+            // Nobody of the hive writes meanwhile, but a command may.
+            let now = self.parent.symlink_metadata(self.name).map(|metadata| Version::of(&metadata));
+            if now.ok().as_ref() != Some(&existing.version) {
+                return Err(io::ErrorKind::AlreadyExists.into());
+            }
             return self.parent.rename(TEMPORARY, &self.parent, self.name);
         }
         match renameat_with(&self.parent, TEMPORARY, &self.parent, self.name, RenameFlags::NOREPLACE) {

@@ -252,6 +252,46 @@ fn nothing_is_written_through_a_link_or_into_what_is_no_file() {
     assert!(refusal(put(&workspace, "big", true, &"x".repeat(most + 1))).contains("would be longer"));
 }
 
+/// A command may write to a file between the look at it and its replacement.
+#[test]
+fn what_somebody_else_writes_meanwhile_is_not_replaced() {
+    let house = house();
+    let (workspace, home) = main_team(&house);
+    let file = home.join("file");
+    let acts: [(&str, fn(&Path)); 4] = [
+        ("written", |file| std::fs::write(file, "theirs").unwrap()),
+        ("gone", |file| std::fs::remove_file(file).unwrap()),
+        ("another file", |file| {
+            std::fs::write(file.with_extension("new"), "ours").unwrap();
+            std::fs::rename(file.with_extension("new"), file).unwrap();
+        }),
+        ("a link", |file| {
+            std::fs::remove_file(file).unwrap();
+            symlink("elsewhere", file).unwrap();
+        }),
+    ];
+    for (name, act) in acts {
+        std::fs::remove_file(&file).ok();
+        std::fs::write(&file, "ours").unwrap();
+        let changed = workspace.change("file", false, |_, existing| {
+            assert!(existing.is_some());
+            act(&file);
+            Ok((Some(b"new".to_vec()), ()))
+        });
+        assert_eq!(refusal(changed), "`file` was changed by somebody meanwhile: read it first", "{name}");
+        assert_ne!(std::fs::read_to_string(&file).unwrap_or_default(), "new", "{name}");
+        assert!(!home.join(".hive-writing").exists());
+    }
+    std::fs::remove_file(&file).unwrap();
+    let made = workspace.change("file", false, |_, existing| {
+        assert!(existing.is_none());
+        std::fs::write(&file, "theirs").unwrap();
+        Ok((Some(b"new".to_vec()), ()))
+    });
+    assert_eq!(refusal(made), "`file` was made by somebody meanwhile: read it first");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "theirs");
+}
+
 /// Somebody exchanges a folder and a file for links that lead out, again and again while files are written there:
 /// never does one arrive outside.
 #[test]

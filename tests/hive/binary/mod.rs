@@ -1,6 +1,8 @@
 //! The real program over real sockets: `hive` as a process, on loopback platforms, with a model behind HTTP.
 
 mod outages;
+mod prefix;
+mod shell;
 mod starting;
 mod stopping;
 mod storm;
@@ -21,11 +23,13 @@ pub fn trials() -> Vec<Trial> {
     let all = [
         storm::ALL,
         outages::ALL,
+        shell::ALL,
         stopping::ALL,
         talking::ALL,
         trusting::ALL,
         starting::ALL,
         telling::ALL,
+        prefix::ALL,
         terminal::ALL,
     ];
     let trial = |&(name, test): &Named| Trial::test(format!("binary::{name}"), test);

@@ -240,11 +240,11 @@ fn file_said(text: &str) -> Result<FileSaid, String> {
 
 fn clicks(place: &str, sender: &str, rest: &[&str]) -> Result<Deed, String> {
     let (label, on) = match rest {
-        [label] => (label, None),
-        [label, "on", message] => (label, Some((*message).to_owned())),
-        _ => return Err("write `discord/@root root clicks Trust`, or `… on b1`".to_owned()),
+        [label @ .., "on", message] if !label.is_empty() => (label, Some((*message).to_owned())),
+        [] => return Err("write `discord/@root root clicks Trust`, or `… on b1`".to_owned()),
+        label => (label, None),
     };
-    Ok(Deed::Clicks { place: place.to_owned(), sender: sender.to_owned(), label: (*label).to_owned(), on })
+    Ok(Deed::Clicks { place: place.to_owned(), sender: sender.to_owned(), label: label.join(" "), on })
 }
 
 fn judges(verb: Verb, words: &[&str]) -> Result<Deed, String> {

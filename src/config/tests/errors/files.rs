@@ -14,6 +14,13 @@ fn values_in_config_yaml() {
                     "log_level: found `inof`, expected `trace`, `debug`, `info`, `warn` or `error`; did you mean `info`? (line 1)",
                 ],
             ),
+            (
+                "team:\n  memory_embedding: main",
+                &[
+                    "team.memory_embedding: found `main`, expected `profile:model` with a model that makes vectors (line 2)",
+                ],
+            ),
+            ("team:\n  memory_embedding: nobody:vectors", &["team.memory_embedding: there is no profile `nobody`"]),
             ("log_format: xml", &["log_format: found `xml`, expected `human` or `json` (line 1)"]),
             (
                 "topics:\n  active_max: 0",

@@ -1,12 +1,14 @@
-//! Vectors of texts: the port, and the embedded model.
+//! Vectors of texts: the port, the embedded model, and a provider's.
 
 mod pieces;
+mod provider;
 mod refresh;
 
 use anyhow::Result;
 use futures::future::BoxFuture;
 
 pub use pieces::Pieces;
+pub use provider::Provider;
 pub use refresh::refresh;
 
 /// What makes vectors of texts.
@@ -14,10 +16,8 @@ pub trait Embedder: Send + Sync {
     /// The model's name and version: vectors of two names are never compared.
     fn name(&self) -> &str;
 
-    /// How many numbers a vector has.
-    fn dimension(&self) -> usize;
-
-    /// A vector for each text, in their order. All zeros for a text that the model cannot say anything about.
+    /// A vector for each text, in their order, all of one length. All zeros for a text that the model cannot say
+    /// anything about.
     fn embed<'a>(&'a self, texts: &'a [String]) -> BoxFuture<'a, Result<Vec<Vec<f32>>>>;
 }
 
@@ -26,25 +26,14 @@ pub(crate) fn text_of(title: &str, content: &str) -> String {
     format!("{title}\n{content}")
 }
 
-/// Vectors for these texts, checked: as many as there are texts, each of the dimension that the model says, of
-/// numbers.
+/// Vectors for these texts, checked: as many as there are texts, all of one length, of numbers.
 pub(crate) async fn checked(embedder: &dyn Embedder, texts: &[String]) -> Result<Vec<Vec<f32>>> {
-    let vectors = embedder.embed(texts).await?;
-    anyhow::ensure!(
-        vectors.len() == texts.len(),
-        "{} gave {} vectors for {} texts",
-        embedder.name(),
-        vectors.len(),
-        texts.len()
-    );
+    let (vectors, name) = (embedder.embed(texts).await?, embedder.name());
+    anyhow::ensure!(vectors.len() == texts.len(), "{name} gave {} vectors for {} texts", vectors.len(), texts.len());
+    let length = vectors.first().map_or(0, Vec::len);
     for vector in &vectors {
-        let (got, wanted) = (vector.len(), embedder.dimension());
-        anyhow::ensure!(got == wanted, "{} gave a vector of {got} numbers, not {wanted}", embedder.name());
-        anyhow::ensure!(
-            vector.iter().all(|number| number.is_finite()),
-            "{} gave a vector with no number in it",
-            embedder.name()
-        );
+        anyhow::ensure!(!vector.is_empty() && vector.len() == length, "{name} gave vectors of different lengths");
+        anyhow::ensure!(vector.iter().all(|number| number.is_finite()), "{name} gave a vector with no number in it");
     }
     Ok(vectors)
 }

@@ -115,10 +115,6 @@ impl Embedder for Pieces {
         "minilm-l6-pieces-128"
     }
 
-    fn dimension(&self) -> usize {
-        self.dimension
-    }
-
     fn embed<'a>(&'a self, texts: &'a [String]) -> BoxFuture<'a, Result<Vec<Vec<f32>>>> {
         Box::pin(async move { Ok(texts.iter().map(|text| self.vector(text)).collect()) })
     }

@@ -57,6 +57,9 @@ fn confined(inside: &Inside, held: &mut Held) -> Result<()> {
         // Both may be forbidden where namespaces are not, and what they add is no demand: `docs/shell.md` says so.
         held.elsewhere = namespaces::write_only_in(&inside.workspace, &plan.unwritable).is_ok();
         own_processes = namespaces::show_own_processes().is_ok();
+        if own_processes {
+            namespaces::bound_processes(plan.limits.processes_max).context("bound the processes")?;
+        }
     }
     // For temporary files. It may be there, and if it cannot be made the command will say so itself.
     fs::create_dir(crate::shell::running::TEMPORARY).ok();

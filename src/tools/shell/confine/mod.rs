@@ -7,7 +7,9 @@
 //! Where there are namespaces it is the first process of them, so that the kernel itself ends all others with it.
 
 mod calls;
+mod disk;
 mod files;
+mod governed;
 mod inner;
 mod namespaces;
 mod outer;

@@ -44,6 +44,33 @@ pub(super) fn show_own_processes() -> io::Result<()> {
     Ok(mount("proc", "/proc", "proc", flags, None)?)
 }
 
+/// Bounds how many processes and threads there may be in this namespace. The kernel's bound for each user is none for
+/// root; this one is for everybody, where the kernel has it: from Linux 6.14 on. To be called where `/proc` shows this
+/// namespace alone.
+///
+/// # Errors
+/// If the kernel has it and does not set it.
+pub(super) fn bound_processes(processes_max: u64) -> io::Result<()> {
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease")?;
+    // In an older kernel this very file is about the whole machine.
+    if !is_at_least(&release, 6, 14) {
+        return Ok(());
+    }
+    fs::write("/proc/sys/kernel/pid_max", (RESERVED_PIDS + processes_max.min(PROCESSES_MAX)).to_string())
+}
+
+/// Numbers that the kernel gives out once and then keeps for itself (`RESERVED_PIDS` of Linux).
+const RESERVED_PIDS: u64 = 300;
+
+/// More than any machine runs, and less than the kernel has numbers for (`PID_MAX_LIMIT` of Linux: 4,194,304).
+const PROCESSES_MAX: u64 = 4_000_000;
+
+/// Whether `6.18.4-generic` is at least `major.minor`.
+fn is_at_least(release: &str, major: u64, minor: u64) -> bool {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(|number| number.parse::<u64>().unwrap_or(0));
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= (major, minor)
+}
+
 /// Makes everything but the workspace read-only, so that no mode, owner or time of a file elsewhere can be changed,
 /// which Landlock does not forbid; and with it what is `unwritable` of the workspace. That is the current folder, and
 /// stays it.
@@ -99,4 +126,26 @@ fn set_read_only(path: &Path, read_only: bool) -> io::Result<()> {
         )
     };
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_is_known_by_its_release() {
+        for (release, expected) in [
+            ("6.14.0", true),
+            ("6.18.44-fc-v657\n", true),
+            ("7.0-rc1", true),
+            ("6.13.12-generic", false),
+            ("6.9", false),
+            ("5.15.0-1.el9", false),
+            ("4.4.0", false),
+            ("6", false),
+            ("", false),
+        ] {
+            assert_eq!(is_at_least(release, 6, 14), expected, "{release:?}");
+        }
+    }
 }

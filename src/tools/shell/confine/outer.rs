@@ -1,6 +1,6 @@
 //! The outer process: makes the namespaces, starts the inner process, watches, and ends everything.
 
-use std::io;
+use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
@@ -11,6 +11,8 @@ use anyhow::{Context, Result};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{getpid, set_child_subreaper, setsid};
 
+use super::disk::Disk;
+use super::governed::Governed;
 use super::inner::Inside;
 use super::processes::{self, Total};
 use super::{INSIDE, TRIAL, control, namespaces};
@@ -27,29 +29,34 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 pub(super) fn run() -> Result<()> {
     let control = control()?;
     let Some(plan) = receive::<Plan>(&control)? else { return Ok(()) };
-    let limits = plan.limits;
     let mut held = Held::default();
-    let end = match start(plan, &mut held) {
-        Ok((mut inner, inside)) => {
-            let end = watch(&control, &inside, &mut held, &limits);
-            // Ended already, most often. In a namespace all others end with it.
-            inner.kill().ok();
-            let ended = inner.wait();
-            processes::end_all();
-            match end {
-                Ok(Some(end)) => end,
-                // A command may signal the process that has the same bounds, and ends with it.
-                Ok(None) => match ended.map(|status| status.signal()) {
-                    Ok(Some(signal)) => End::Signalled(signal),
-                    ended => End::Failed(format!("the inner process is gone: {ended:?}")),
-                },
-                Err(error) => End::Failed(format!("watch the command: {error:#}")),
-            }
-        }
-        Err(error) => End::Failed(format!("{error:#}")),
-    };
+    let end = run_plan(&control, plan, &mut held).unwrap_or_else(|error| End::Failed(format!("{error:#}")));
     // Where the hive is gone nobody hears it.
     Ok(send(&control, &Report { held, end })?)
+}
+
+fn run_plan(control: &UnixStream, plan: Plan, held: &mut Held) -> Result<End> {
+    let limits = plan.limits;
+    let governed = Governed::before(&plan.undone).context("look at what is governed")?;
+    let mut disk = Disk::before(&limits).context("look at the workspace")?;
+    let (mut inner, inside) = start(plan, held)?;
+    let end = watch(control, &inside, held, &limits, &mut disk);
+    // Ended already, most often. In a namespace all others end with it.
+    inner.kill().ok();
+    let ended = inner.wait();
+    processes::end_all();
+    for path in governed.undo(held.elsewhere).context("undo what was written to what is governed")? {
+        // The command's own standard error is heard by whoever gave it.
+        writeln!(io::stderr(), "[`{}` is governed by the hive: what was written to it is undone]", path.display()).ok();
+    }
+    match end.context("watch the command")? {
+        Some(end) => Ok(end),
+        // A command may signal the process that has the same bounds, and ends with it.
+        None => Ok(match ended.map(|status| status.signal()) {
+            Ok(Some(signal)) => End::Signalled(signal),
+            ended => End::Failed(format!("the inner process is gone: {ended:?}")),
+        }),
+    }
 }
 
 fn start(plan: Plan, held: &mut Held) -> Result<(Child, UnixStream)> {
@@ -96,7 +103,13 @@ fn keep_nothing_open() -> io::Result<()> {
 
 /// Waits until the command has ended, is to end, or has too much of something. `None`: the inner process has ended
 /// without a word.
-fn watch(control: &UnixStream, inside: &UnixStream, held: &mut Held, limits: &ShellLimits) -> Result<Option<End>> {
+fn watch(
+    control: &UnixStream,
+    inside: &UnixStream,
+    held: &mut Held,
+    limits: &ShellLimits,
+    disk: &mut Disk,
+) -> Result<Option<End>> {
     let look_every = LOOK_EVERY.try_into().context("a tenth of a second is a time")?;
     loop {
         let mut waited = [PollFd::new(control, PollFlags::IN), PollFd::new(inside, PollFlags::IN)];
@@ -116,7 +129,7 @@ fn watch(control: &UnixStream, inside: &UnixStream, held: &mut Held, limits: &Sh
         if hive {
             return Ok(Some(End::Stopped));
         }
-        if let Some(what) = exceeds(processes::total(), limits) {
+        if let Some(what) = exceeds(processes::total(), limits).or_else(|| disk.exceeds(limits)) {
             return Ok(Some(End::Exceeded(what)));
         }
     }

@@ -355,3 +355,29 @@ fn collected_injections_reach_nothing() {
     }
     assert!(refused > 250 && passed > 40, "{refused} refused, {passed} passed");
 }
+
+#[test]
+fn a_command_with_a_secret_in_it_writes_no_file() {
+    for command in [
+        "echo SECRET > key",
+        "echo SECRET >> notes/key",
+        "echo SECRET | tee key",
+        "cat > key <<END\nSECRET\nEND",
+        "bash -c 'echo SECRET > key'",
+        "x=SECRET; echo $x &> key",
+        "printf SECRET 1> key",
+        "cd a && echo SECRET >key",
+        "cp /dev/stdin key <<< SECRET",
+    ] {
+        assert_eq!(keeps_secret(command).map(|refusal| refusal.rule), Some("secret"), "{command}");
+    }
+    for command in [
+        "curl -H 'Authorization: Bearer SECRET' https://example.org/a",
+        "curl -u user:SECRET https://example.org/ 2>/dev/null",
+        "echo SECRET | openssl dgst -sha256",
+        "TOKEN=SECRET gh api user 2>&1 | head -3",
+        "psql postgres://user:SECRET@db/name -c 'select 1' > /dev/null",
+    ] {
+        assert_eq!(keeps_secret(command), None, "{command}");
+    }
+}

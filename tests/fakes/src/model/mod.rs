@@ -1,6 +1,8 @@
-//! The loopback model server: speaks Anthropic's Messages and OpenAI's Chat Completions at the same address.
+//! The loopback model server: speaks Anthropic's Messages and OpenAI's Chat Completions and embeddings at the same
+//! address.
 
 mod anthropic;
+mod embeddings;
 mod openai;
 mod reply;
 mod serve;

@@ -13,8 +13,8 @@ use futures::stream::{self, BoxStream, StreamExt};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-use super::reply::{Fault, Refusal, Reply};
-use super::{Asked, Recorded, Shared, Wire, anthropic, openai, strict};
+use super::reply::{Fault, Part, Refusal, Reply};
+use super::{Asked, Recorded, Shared, Wire, anthropic, embeddings, openai, strict};
 
 /// The largest request, in bytes: Anthropic's own limit.
 const REQUEST_SIZE_MAX_BYTES: usize = 32 << 20;
@@ -40,6 +40,9 @@ async fn answer(
         _ if path.ends_with("/messages") => Wire::Anthropic,
         _ if path.ends_with("/chat/completions") => Wire::OpenAi,
         _ if path.ends_with("/models") && method == Method::GET => return models(&shared, &headers),
+        _ if path.ends_with("/embeddings") && method == Method::POST => {
+            return vectors(&shared, &uri, &headers, body).await;
+        }
         _ => return refuse(Wire::OpenAi, &Refusal::new(404, "not_found_error", "no such path")),
     };
     if method != Method::POST {
@@ -64,6 +67,38 @@ async fn answer(
         }
         _ if json["stream"] == true => streamed(&shared, wire, &reply, &json, number),
         _ => whole(wire, &reply, &json, number),
+    }
+}
+
+/// Answers a request for vectors. Of a queued answer only its fault counts, or its words as a body of their own.
+async fn vectors(shared: &Shared, uri: &Uri, headers: &HeaderMap, body: Bytes) -> Response<Body> {
+    let json: Value = serde_json::from_slice(&body).unwrap_or_default();
+    note(shared, uri, headers, body);
+    if !wait_released(shared).await {
+        return refuse(Wire::OpenAi, &Refusal::new(503, "api_error", "the server stops"));
+    }
+    let (knows, queued) = {
+        let mut state = shared.lock();
+        (knows_key(state.key.as_deref(), headers), state.queue.pop_front())
+    };
+    if !knows {
+        return refuse(Wire::OpenAi, &Refusal::unauthorized());
+    }
+    match queued {
+        Some(Reply { fault: Some(Fault::Status(refusal)), .. }) => refuse(Wire::OpenAi, &refusal),
+        Some(Reply { fault: Some(_), .. }) => {
+            shared.stop.cancelled().await;
+            refuse(Wire::OpenAi, &Refusal::new(503, "api_error", "the server stops"))
+        }
+        Some(reply) => {
+            let words =
+                reply.parts.iter().filter_map(|part| if let Part::Text(text) = part { Some(&**text) } else { None });
+            Response::new(Body::from(words.collect::<String>()))
+        }
+        None => match embeddings::answer(&json) {
+            Ok(answer) => document(200, &answer),
+            Err(refusal) => refuse(Wire::OpenAi, &refusal),
+        },
     }
 }
 

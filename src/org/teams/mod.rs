@@ -1,0 +1,35 @@
+//! The org tree: what a team is and may do, how one comes into being, and how it goes.
+//!
+//! | file | one thing |
+//! |---|---|
+//! | `config`, `fields` | `config.yaml` of a team |
+//! | `bounds` | no team has more than its parent: pure |
+//! | `folder` | the teams' folders, made and deleted as a whole |
+//! | `tree` | [`Tree`]: what all of this needs |
+//! | `spawn`, `shutdown` | a team comes into being, or goes: everything or nothing |
+//! | `settle` | what a crash left of either, finished or undone |
+//! | `scope` | what a team is for, in words |
+//! | `listing` | the tree as people and models see it |
+//!
+//! Invariants: a team that can be given work has its folder. A team that is closing gets no work and no children. A crash
+//! at any moment is finished or undone by [`Tree::settle`], to something that an uninterrupted run could have come to.
+
+mod bounds;
+pub mod config;
+mod fields;
+mod folder;
+pub mod listing;
+mod scope;
+mod settle;
+mod shutdown;
+mod spawn;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+pub use config::{Browser, Bucket, Budgets, ConfigFault, TeamConfig};
+pub use listing::Listed;
+pub use settle::Settled;
+pub use shutdown::Closed;
+pub use spawn::{Spawned, Wish};
+pub use tree::{Rules, Tree, TreeError};

@@ -1,0 +1,305 @@
+//! Who has a turn: a team's agent, with its prompt, its tools, its model and its bounds.
+//!
+//! An agent is made for one turn from what the rows and its team's folder say then, so that a changed rule, skill or
+//! grant holds from the next turn on, and a team at rest takes no memory.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use base::TeamName;
+use llm::{Model, Models, ToolDef};
+use org::handbook::Handbook;
+use org::markdown::{Folder, Whose};
+use org::rules::{Cascade, Place, Role, Rule};
+use org::teams::{TeamConfig, Tree};
+use store::tasks::Task;
+use store::{Conn, Db, grants, teams, toolboxes};
+use tools::delegation::{Persona, Reach, Subagents};
+use tools::org::child_grant;
+use tools::{AgentKind, Grant, Toolbox};
+
+use super::prompt::{Fixed, Identity, Own, OwnTools, Station};
+use crate::config;
+use crate::toolkit::{Held, Outfit, Rights};
+
+/// The toolbox of scouts.
+const SCOUT: &str = "scout";
+
+/// An agent. It is made for a turn, and knows nothing of any talk.
+#[derive(Clone)]
+pub struct Agent {
+    /// Its team.
+    pub team: TeamName,
+    /// The text that is the same in every session of its role.
+    pub fixed: Arc<Fixed>,
+    /// What is its team's own: rules, who it is, skills.
+    pub own: Arc<str>,
+    /// What it may use in a turn that no admin caused.
+    pub held: Arc<Held>,
+    /// What it is shown of that: its children as the only choice, its subagents by name.
+    pub tools: Arc<[ToolDef]>,
+    /// Its team's subagents.
+    pub subagents: Arc<Subagents>,
+    /// What it asks.
+    pub mind: Mind,
+    /// Most steps of a turn.
+    pub steps_max: i64,
+    /// What its team may spend in a day.
+    pub budgets: org::teams::Budgets,
+}
+
+/// A model, and how much of it a turn uses.
+#[derive(Clone)]
+pub struct Mind {
+    /// The model, with its retries and fallbacks.
+    pub model: Arc<dyn Model>,
+    /// The longest answer that is asked for.
+    pub output_tokens_max: u32,
+    /// Tokens of the window kept free for the answer and for results of tools.
+    pub reserve_tokens: u64,
+}
+
+impl Mind {
+    /// As much of the model as the configuration of sessions says.
+    pub fn of(model: Arc<dyn Model>, output_tokens_max: u32, rules: &config::Session) -> Mind {
+        let reserve_tokens = rules.reserve_tokens(model.context_window_tokens());
+        Mind { model, output_tokens_max, reserve_tokens }
+    }
+}
+
+/// The owner's rules, and the texts that are the same in every session.
+pub struct Prompts {
+    owner: Vec<Rule>,
+    /// By role.
+    fixed: [(Role, Arc<Fixed>); 3],
+}
+
+impl Prompts {
+    /// Of these rules.
+    pub fn of(owner: Vec<Rule>) -> Prompts {
+        Prompts { fixed: Role::ALL.map(|role| (role, Arc::new(Fixed::of(role, &owner)))), owner }
+    }
+
+    fn fixed(&self, role: Role) -> Arc<Fixed> {
+        let found = self.fixed.iter().find(|(of, _)| *of == role);
+        found.map(|(_, fixed)| fixed.clone()).expect("there is a text for every role")
+    }
+}
+
+/// Where agents come from.
+pub struct Agents {
+    /// What the main agent may use now.
+    pub rights: Arc<Rights>,
+    /// The teams, and what each may do.
+    pub tree: Tree,
+    /// What a team's configuration changes about its tools.
+    pub outfit: Outfit,
+    /// The main agent's model.
+    pub mind: Mind,
+    /// All models: a team's configuration names its profile.
+    pub models: Arc<Models>,
+    /// How sessions are configured.
+    pub session: config::Session,
+    /// What is the same in every session.
+    pub prompts: Prompts,
+    /// The teams' folders.
+    pub teams_dir: PathBuf,
+}
+
+/// A team as the rows and its folder have it now.
+struct House {
+    team: teams::Team,
+    children: Vec<teams::Team>,
+    scope: Vec<String>,
+    book: Handbook,
+    /// The rules of the teams above, the root's first.
+    above: Vec<Vec<Rule>>,
+    config: TeamConfig,
+    held: Arc<Held>,
+    toolboxes: Vec<toolboxes::Toolbox>,
+}
+
+impl Agents {
+    /// The agent that does a task.
+    ///
+    /// # Errors
+    /// Where its team is gone, or its configuration cannot be understood.
+    pub(super) async fn of_task(&self, db: &Db, task: &Task) -> Result<Agent> {
+        match &task.options.subagent {
+            Some(name) => self.subagent(db, &task.team, name).await,
+            None => self.of_team(db, &task.team).await,
+        }
+    }
+
+    /// The agent of a team.
+    ///
+    /// # Errors
+    /// Where the team is gone, or its configuration cannot be understood.
+    pub(super) async fn of_team(&self, db: &Db, name: &TeamName) -> Result<Agent> {
+        let house = self.house(db, name).await?;
+        let role = if name.is_main() { Role::Main } else { Role::Team };
+        self.agent(&house, role, Identity::Orchestrator { skill: None }, house.held.clone())
+    }
+
+    /// A subagent of a team: what its team's agent has, and no more than its file says.
+    ///
+    /// # Errors
+    /// Where the team has none of this name.
+    pub(super) async fn subagent(&self, db: &Db, team: &TeamName, name: &str) -> Result<Agent> {
+        let house = self.house(db, team).await?;
+        let subagent = house.book.subagent(name).with_context(|| {
+            let names: Vec<_> = house.book.subagents.iter().map(|subagent| subagent.name.as_str()).collect();
+            let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+            format!("the team {team} has no subagent `{name}`; it has: {there}")
+        })?;
+        let mut grant = self.below(&house.held.grant, AgentKind::Sub);
+        if let Some(tools) = &subagent.tools {
+            let own = Toolbox { name: format!("subagents/{name}.md"), tools: tools.clone() };
+            grant = Grant { toolboxes: Some(vec![own]), direct: Vec::new(), ..grant };
+        }
+        self.agent(&house, Role::Subagent, Identity::Subagent { subagent, skill: None }, Arc::new(Held { grant }))
+    }
+
+    /// A leaf of a team that only looks.
+    ///
+    /// # Errors
+    /// Where the team is gone.
+    pub(super) async fn scout(&self, db: &Db, team: &TeamName) -> Result<Agent> {
+        let house = self.house(db, team).await?;
+        let own = house.toolboxes.iter().find(|toolbox| toolbox.name == SCOUT);
+        let own = own.map(|toolbox| Toolbox { name: toolbox.name.clone(), tools: toolbox.tools.clone() });
+        let below = self.below(&house.held.grant, AgentKind::Scout);
+        let grant = Grant { toolboxes: Some(own.into_iter().collect()), direct: Vec::new(), ..below };
+        let held = Arc::new(Held { grant });
+        let mut scout = self.agent(&house, Role::Subagent, Identity::Scout, held)?;
+        if let Some(mind) = self.mind_of(SCOUT)? {
+            scout.mind = mind;
+        }
+        Ok(scout)
+    }
+
+    /// The same agent with what it may use now; nothing is read where nothing has changed.
+    ///
+    /// # Errors
+    /// Where that cannot be read.
+    pub(super) async fn renewed(&self, db: &Db, agent: &Arc<Agent>) -> Result<Arc<Agent>> {
+        let held = self.rights.now().await?;
+        if !agent.team.is_main() || Arc::ptr_eq(&held, &agent.held) {
+            return Ok(agent.clone());
+        }
+        Ok(Arc::new(self.of_team(db, &agent.team).await?))
+    }
+
+    /// What somebody who works for the holder of a grant may have at most.
+    fn below(&self, grant: &Grant, agent: AgentKind) -> Grant {
+        Grant { agent, parent: Some(self.rights.catalogue().active(grant)), ..grant.clone() }
+    }
+
+    async fn house(&self, db: &Db, name: &TeamName) -> Result<House> {
+        let chain = self.tree.in_force(name).await.with_context(|| format!("read what the team {name} may do"))?;
+        let (team, children, scope, toolboxes, direct) = db
+            .read(async |conn: &mut Conn| {
+                let mut direct = Vec::new();
+                for (team, _) in chain.iter().skip(1) {
+                    direct.push(grants::of_team(conn, team).await?);
+                }
+                let toolboxes = if chain.len() > 1 { toolboxes::list(conn).await? } else { Vec::new() };
+                let (team, children) = (teams::get(conn, name).await?, teams::children(conn, name).await?);
+                Ok((team, children, teams::scope(conn, name).await?, toolboxes, direct))
+            })
+            .await?;
+        let team = team.with_context(|| format!("there is no team `{name}`"))?;
+        let catalogue = self.rights.catalogue();
+        let mut held = self.rights.now().await?;
+        for ((_, config), direct) in chain.iter().skip(1).zip(direct) {
+            let direct = direct.into_iter().map(|granted| granted.tool).collect();
+            held = Arc::new(Held { grant: child_grant(catalogue, &held.grant, config, &toolboxes, direct) });
+        }
+        let mut above = Vec::with_capacity(chain.len());
+        for (team, _) in &chain[..chain.len() - 1] {
+            above.push(self.handbook(team)?.org_rules);
+        }
+        let config = chain.into_iter().next_back().map(|(_, config)| config).context("a chain ends with its team")?;
+        self.outfit.fit(name, &config)?;
+        Ok(House { team, children, scope, book: self.handbook(name)?, above, config, held, toolboxes })
+    }
+
+    /// What a team's folder says. It is small and local: reading it takes less than handing the work to another thread.
+    fn handbook(&self, team: &TeamName) -> Result<Handbook> {
+        let path = self.teams_dir.join(team.as_str());
+        let folder = Folder::open(&path, Whose::Team).with_context(|| format!("open {}", path.display()))?;
+        Ok(Handbook::read(&folder, team, |name| self.rights.catalogue().by_name(name).is_some()))
+    }
+
+    fn agent(&self, house: &House, role: Role, identity: Identity<'_>, held: Arc<Held>) -> Result<Agent> {
+        let name = &house.team.name;
+        let above: Vec<&[Rule]> = house.above.iter().map(Vec::as_slice).collect();
+        let place = Place {
+            team: name,
+            role,
+            owner: &self.prompts.owner,
+            above: &above,
+            org: &house.book.org_rules,
+            own: &house.book.team_rules,
+        };
+        let delegates = role != Role::Subagent;
+        let children: Vec<_> = house.children.iter().map(|team| (team.name.clone(), team.description.clone())).collect();
+        let workspace = self.teams_dir.join(name.as_str());
+        let own = Own {
+            station: Station {
+                team: name,
+                description: &house.team.description,
+                scope: &house.scope,
+                children: if delegates { &children } else { &[] },
+                workspace: &workspace,
+            },
+            tools: OwnTools::default(),
+            cascade: &Cascade::of(&place),
+            handbook: &house.book,
+            identity,
+        };
+        let catalogue = self.rights.catalogue();
+        let personas: Vec<Persona> = match delegates {
+            true => house.book.subagents.iter().map(persona).collect(),
+            false => Vec::new(),
+        };
+        let subagents = Subagents::of(catalogue, &personas);
+        let names: Vec<TeamName> = children.iter().filter(|_| delegates).map(|(name, _)| name.clone()).collect();
+        let definitions = catalogue.definitions(&catalogue.active(&held.grant));
+        let shown = Reach { children: &names, subagents: &subagents }.fit(definitions);
+        let mind = match &house.config.provider_profile {
+            Some(profile) => self.mind_of(profile)?.unwrap_or_else(|| self.mind.clone()),
+            None => self.mind.clone(),
+        };
+        let steps_max = if name.is_main() { self.session.max_steps } else { u64::from(house.config.max_steps) };
+        Ok(Agent {
+            team: name.clone(),
+            fixed: self.prompts.fixed(role),
+            own: own.text().into(),
+            held,
+            tools: shown.into_iter().map(ToolDef::from).collect(),
+            subagents: Arc::new(subagents),
+            mind,
+            steps_max: i64::try_from(steps_max).context("the steps of a turn")?,
+            budgets: house.config.budgets,
+        })
+    }
+
+    /// The model of a profile. A profile that there is not is logged, and the main agent's model answers: a team must
+    /// not fall silent because a profile was renamed.
+    fn mind_of(&self, profile: &str) -> Result<Option<Mind>> {
+        let Some(found) = self.models.profiles().find(|known| known.name == profile) else {
+            if profile != SCOUT {
+                tracing::warn!("there is no profile `{profile}`, which a team names: the main agent's model answers");
+            }
+            return Ok(None);
+        };
+        let model = self.models.get(&found.reference())?;
+        Ok(Some(Mind::of(model, found.output_tokens_max, &self.session)))
+    }
+}
+
+fn persona(subagent: &org::subagents::Subagent) -> Persona {
+    Persona { name: subagent.name.as_str().to_owned(), about: subagent.description.clone() }
+}

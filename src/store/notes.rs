@@ -1,0 +1,64 @@
+//! What teams say to one another, and to a topic of the main agent: read in the reader's next turn.
+
+use anyhow::Result;
+use base::{Moment, RunId, TeamName, TopicId};
+
+use crate::sql::row;
+use crate::{Conn, sql};
+
+/// Whose next turn reads a note.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reader {
+    /// The team.
+    pub team: TeamName,
+    /// Its topic, where it talks to people.
+    pub topic: Option<TopicId>,
+}
+
+row! {
+    /// A note that no turn has read.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Note {
+        /// Its id.
+        pub id: i64,
+        /// The team that says it.
+        pub writer: String,
+        /// What it says.
+        pub text: String,
+    }
+}
+
+/// Says something.
+///
+/// # Errors
+/// Where there is no such reader.
+pub async fn add(conn: &mut Conn, reader: &Reader, writer: &TeamName, text: &str, now: Moment) -> Result<()> {
+    let sql = "INSERT INTO notes (reader, topic, writer, text, at) VALUES ($1, $2, $3, $4, $5)";
+    sql::query(sql)
+        .bind(reader.team.as_str())
+        .bind(reader.topic.map(|topic| topic.0))
+        .bind(writer.as_str())
+        .bind(text)
+        .bind(now)
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
+/// What a reader has not read, oldest first.
+pub async fn unread(conn: &mut Conn, reader: &Reader, limit: u32) -> Result<Vec<Note>> {
+    let sql = "SELECT id, writer, text FROM notes WHERE reader = $1 AND topic IS $2 AND run IS NULL
+               ORDER BY id LIMIT $3";
+    sql::query_as(sql)
+        .bind(reader.team.as_str())
+        .bind(reader.topic.map(|topic| topic.0))
+        .bind(limit)
+        .fetch_all(conn)
+        .await
+}
+
+/// A turn has read it.
+pub async fn take(conn: &mut Conn, id: i64, run: RunId) -> Result<()> {
+    sql::query("UPDATE notes SET run = $2 WHERE id = $1").bind(id).bind(run.0).execute(conn).await?;
+    Ok(())
+}

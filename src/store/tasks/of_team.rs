@@ -1,0 +1,251 @@
+//! A team's queue as others see it: what waits, what runs, what came of it.
+
+use anyhow::Result;
+use base::{Moment, TaskId, TeamName};
+
+use super::{End, Kind, Priority, StopAsked};
+use crate::sql::row;
+use crate::{Conn, sql};
+
+/// A task that is not over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Open {
+    /// Its id.
+    pub id: TaskId,
+    /// What sort of work it is.
+    pub kind: Kind,
+    /// How urgent it is.
+    pub priority: Priority,
+    /// Whether its turn runs.
+    pub running: bool,
+    /// What is to be done.
+    pub body: String,
+    /// When it was given.
+    pub created_at: Moment,
+    /// When its turn began first.
+    pub started_at: Option<Moment>,
+    /// The giver's word for it.
+    pub correlation: Option<String>,
+}
+
+row! {
+    struct OpenRow {
+        id: i64,
+        kind: String,
+        priority: i64,
+        running: bool,
+        body: String,
+        created_at: i64,
+        started_at: Option<i64>,
+        correlation: Option<String>,
+    }
+}
+
+/// A team's tasks that are not over: the one that runs, then the others in the order in which they will.
+pub async fn open_of_team(conn: &mut Conn, team: &TeamName, limit: u32) -> Result<Vec<Open>> {
+    let sql = "SELECT id, kind, priority, state = 'running' AS running, body, created_at, started_at, correlation
+               FROM tasks WHERE team = $1 AND state IN ('queued', 'running')
+               ORDER BY state = 'queued', priority, id LIMIT $2";
+    let rows: Vec<OpenRow> = sql::query_as(sql).bind(team.as_str()).bind(limit).fetch_all(conn).await?;
+    let open = |row: OpenRow| {
+        Ok(Open {
+            id: TaskId(row.id),
+            kind: Kind::read(&row.kind)?,
+            priority: Priority::read(row.priority)?,
+            running: row.running,
+            body: row.body,
+            created_at: row.created_at,
+            started_at: row.started_at,
+            correlation: row.correlation,
+        })
+    };
+    rows.into_iter().map(open).collect()
+}
+
+/// How many tasks wait in the queue of each team that has any.
+pub async fn depths(conn: &mut Conn) -> Result<Vec<(String, i64)>> {
+    sql::query_as("SELECT team, count(*) FROM tasks WHERE state = 'queued' GROUP BY team").fetch_all(conn).await
+}
+
+/// A task whose turn runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Running {
+    /// Its id.
+    pub id: TaskId,
+    /// The team that does it.
+    pub team: TeamName,
+    /// What sort of work it is.
+    pub kind: Kind,
+    /// What is to be done; empty where messages say so.
+    pub body: String,
+    /// When its turn began first.
+    pub started_at: Option<Moment>,
+}
+
+row! {
+    struct RunningRow {
+        id: i64,
+        team: String,
+        kind: String,
+        body: String,
+        started_at: Option<i64>,
+    }
+}
+
+/// What every team works at.
+pub async fn running(conn: &mut Conn) -> Result<Vec<Running>> {
+    let sql = "SELECT id, team, kind, body, started_at FROM tasks WHERE state = 'running' ORDER BY id";
+    let rows: Vec<RunningRow> = sql::query_as(sql).fetch_all(conn).await?;
+    let running = |row: RunningRow| {
+        let (id, team, kind) = (TaskId(row.id), row.team.parse()?, Kind::read(&row.kind)?);
+        Ok(Running { id, team, kind, body: row.body, started_at: row.started_at })
+    };
+    rows.into_iter().map(running).collect()
+}
+
+/// The ids of a team's tasks whose turns run.
+pub async fn running_of(conn: &mut Conn, team: &TeamName) -> Result<Vec<TaskId>> {
+    let sql = "SELECT id FROM tasks WHERE team = $1 AND state = 'running' ORDER BY id";
+    let ids: Vec<i64> = sql::query_scalar(sql).bind(team.as_str()).fetch_all(conn).await?;
+    Ok(ids.into_iter().map(TaskId).collect())
+}
+
+/// A task that is over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Completed {
+    /// Its id.
+    pub id: TaskId,
+    /// How it ended: `done`, `failed` or `cancelled`.
+    pub state: String,
+    /// How long it took, from the beginning of its first turn.
+    pub duration_ms: Option<i64>,
+    /// What it came to; where it failed without a result, why.
+    pub result: String,
+    /// When it was given.
+    pub created_at: Moment,
+}
+
+row! {
+    struct CompletedRow {
+        id: i64,
+        state: String,
+        duration_ms: Option<i64>,
+        result: String,
+        created_at: i64,
+    }
+}
+
+/// A team's tasks that ended since then, the newest first. Messages of topics are talk, and none of them.
+pub async fn completed(conn: &mut Conn, team: &TeamName, since: Moment, limit: u32) -> Result<Vec<Completed>> {
+    let sql = "SELECT id, state, finished_at - started_at AS duration_ms,
+                 CASE WHEN result = '' THEN note ELSE result END AS result, created_at
+               FROM tasks WHERE team = $1 AND finished_at >= $2 AND kind <> 'message'
+               ORDER BY finished_at DESC, id DESC LIMIT $3";
+    let rows: Vec<CompletedRow> =
+        sql::query_as(sql).bind(team.as_str()).bind(since).bind(limit).fetch_all(conn).await?;
+    let completed = |row: CompletedRow| Completed {
+        id: TaskId(row.id),
+        state: row.state,
+        duration_ms: row.duration_ms,
+        result: row.result,
+        created_at: row.created_at,
+    };
+    Ok(rows.into_iter().map(completed).collect())
+}
+
+/// Takes what waits out of a team's queue; a bootstrap stays. The ids.
+pub async fn cancel_queued(conn: &mut Conn, team: &TeamName, note: &str, now: Moment) -> Result<Vec<TaskId>> {
+    let sql = "UPDATE tasks SET state = $2, note = $3, finished_at = $4
+               WHERE team = $1 AND state = 'queued' AND kind NOT IN ('message', 'bootstrap') RETURNING id";
+    let ids: Vec<i64> = sql::query_scalar(sql)
+        .bind(team.as_str())
+        .bind(End::Cancelled.as_str())
+        .bind(note)
+        .bind(now)
+        .fetch_all(conn)
+        .await?;
+    Ok(ids.into_iter().map(TaskId).collect())
+}
+
+/// How many tasks wait in a team's queue.
+pub async fn queued_of(conn: &mut Conn, team: &TeamName) -> Result<i64> {
+    let sql = "SELECT count(*) FROM tasks WHERE team = $1 AND state = 'queued'";
+    sql::query_scalar(sql).bind(team.as_str()).fetch_one(conn).await
+}
+
+/// The task with these very words that a team has from this giver and that is not over; the oldest.
+pub async fn same_open(conn: &mut Conn, team: &TeamName, giver: &TeamName, body: &str) -> Result<Option<TaskId>> {
+    let sql = "SELECT id FROM tasks WHERE team = $1 AND state IN ('queued', 'running') AND kind = 'delegate'
+                 AND giver = $2 AND body = $3 ORDER BY id LIMIT 1";
+    let id: Option<i64> =
+        sql::query_scalar(sql).bind(team.as_str()).bind(giver.as_str()).bind(body).fetch_optional(conn).await?;
+    Ok(id.map(TaskId))
+}
+
+/// Takes out of a team's queue what this giver has delegated to it. The ids.
+pub async fn cancel_given(
+    conn: &mut Conn,
+    team: &TeamName,
+    giver: &TeamName,
+    note: &str,
+    now: Moment,
+) -> Result<Vec<TaskId>> {
+    let sql = "UPDATE tasks SET state = $3, note = $4, finished_at = $5
+               WHERE team = $1 AND state = 'queued' AND kind = 'delegate' AND giver = $2 RETURNING id";
+    let ids: Vec<i64> = sql::query_scalar(sql)
+        .bind(team.as_str())
+        .bind(giver.as_str())
+        .bind(End::Cancelled.as_str())
+        .bind(note)
+        .bind(now)
+        .fetch_all(conn)
+        .await?;
+    Ok(ids.into_iter().map(TaskId).collect())
+}
+
+/// Asks a team's running work to end, unless somebody has already: not what makes it ready, and not what tells it of its
+/// own children's results, which nobody would tell it again. How many there are.
+pub async fn stop_work(conn: &mut Conn, team: &TeamName, why: StopAsked) -> Result<u64> {
+    let sql = "UPDATE tasks SET stop_asked = $2 WHERE team = $1 AND state = 'running' AND stop_asked IS NULL
+                 AND kind IN ('delegate', 'trigger', 'handoff', 'escalation')";
+    Ok(sql::query(sql).bind(team.as_str()).bind(why.as_str()).execute(conn).await?.rows_affected())
+}
+
+/// Takes everything out of a team's queue for good: the team goes. How many there were.
+pub async fn drop_queue(conn: &mut Conn, team: &TeamName) -> Result<u64> {
+    let sql = "DELETE FROM tasks WHERE team = $1 AND state = 'queued'";
+    Ok(sql::query(sql).bind(team.as_str()).execute(conn).await?.rows_affected())
+}
+
+/// Asks a team's running tasks to end. How many there are.
+pub async fn stop_team(conn: &mut Conn, team: &TeamName, why: StopAsked) -> Result<u64> {
+    let sql = "UPDATE tasks SET stop_asked = $2 WHERE team = $1 AND state = 'running'";
+    Ok(sql::query(sql).bind(team.as_str()).bind(why.as_str()).execute(conn).await?.rows_affected())
+}
+
+/// How many pieces of work a child has handed to its parent since then.
+pub async fn handed_over_since(conn: &mut Conn, parent: &TeamName, child: &TeamName, since: Moment) -> Result<i64> {
+    let sql = "SELECT count(*) FROM tasks
+               WHERE team = $1 AND giver = $2 AND kind = 'handoff' AND created_at > $3 AND correlation IS NOT NULL";
+    sql::query_scalar(sql).bind(parent.as_str()).bind(child.as_str()).bind(since).fetch_one(conn).await
+}
+
+/// The task that a child has handed to its parent under this word since then.
+pub async fn known_correlation(
+    conn: &mut Conn,
+    parent: &TeamName,
+    child: &TeamName,
+    correlation: &str,
+    since: Moment,
+) -> Result<Option<TaskId>> {
+    let sql = "SELECT id FROM tasks WHERE team = $1 AND correlation = $3 AND giver = $2 AND created_at > $4
+               ORDER BY id DESC LIMIT 1";
+    let id: Option<i64> = sql::query_scalar(sql)
+        .bind(parent.as_str())
+        .bind(child.as_str())
+        .bind(correlation)
+        .bind(since)
+        .fetch_optional(conn)
+        .await?;
+    Ok(id.map(TaskId))
+}

@@ -1,0 +1,424 @@
+//! Questions through the executor: rules, order, times, stops, crashes, secrets.
+
+use base::{Clock, Secret, Stop};
+use serde_json::json;
+use store::calls::State as CallState;
+use store::tasks::{self, New};
+
+use super::*;
+use crate::spec::Admission;
+
+/// Longer than anything here takes.
+const PATIENT: Duration = Duration::from_secs(3_600);
+
+/// Each child answers with its own name after so many seconds.
+fn after(clock: Clock, seconds: &'static [(&'static str, u64)]) -> Arc<Script> {
+    Script::of(move |_, question| async move {
+        let whom = question.whom.to_string();
+        let wait = seconds.iter().find(|(name, _)| *name == whom).map_or(0, |(_, wait)| *wait);
+        clock.sleep(Duration::from_secs(wait)).await;
+        Ok(format!("{whom} says"))
+    })
+}
+
+/// Everybody answers at once.
+fn prompt() -> Arc<Script> {
+    Script::of(|_, question| async move { Ok(format!("{} says", question.whom)) })
+}
+
+fn targets(names: &[&str]) -> Value {
+    json!({"targets": names.iter().map(|name| json!({"team": name, "query": "state?"})).collect::<Vec<_>>()})
+}
+
+fn entry(team: &str, ok: bool, said: &str) -> Value {
+    json!({"team": team, "ok": ok, "result_or_error": said})
+}
+
+fn parsed(done: &Done) -> Value {
+    serde_json::from_str(&done.content).unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_child_is_asked_with_the_question_alone_on_a_slot_of_its_own() {
+    let hive = Hive::new(prompt()).await;
+    let done = hive.call(1, "query_team", json!({"team": "a", "query": " state?"})).await;
+    assert_eq!((done.content.as_str(), done.is_error), ("a says", false));
+    let seen = Seen { whom: Whom::Team(team("a")), text: " state?".into(), depth: 1, slot_of: Some(team("a")) };
+    assert_eq!(hive.script.seen(), [seen]);
+    assert_eq!(hive.events().await, ["delegation_opened a", "delegation_closed a answered"]);
+    hive.assert_free();
+}
+
+#[tokio::test(start_paused = true)]
+async fn answers_keep_the_order_of_the_targets_and_take_as_long_as_the_slowest() {
+    let world = World::new().await;
+    let clock = world.clock;
+    let hive = Hive::on(world, after(clock, &[("a", 9), ("b", 3), ("c", 6)])).await;
+    let began = clock.now();
+    let done = hive.call(1, "query_teams", targets(&["a", "b", "c"])).await;
+    assert_eq!(clock.now() - began, 9_000);
+    let expected = json!([entry("a", true, "a says"), entry("b", true, "b says"), entry("c", true, "c says")]);
+    assert_eq!((parsed(&done), done.is_error), (expected, false));
+    let closed: Vec<_> = hive.events().await.split_off(3);
+    let expected = ["b", "c", "a"].map(|name| format!("delegation_closed {name} answered"));
+    assert_eq!(closed, expected, "each ends when it ends");
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_child_s_failure_is_its_own() {
+    let world = World::new().await;
+    let clock = world.clock;
+    let script = Script::of(move |_, question| async move {
+        match question.whom.to_string().as_str() {
+            "b" => Err(Unanswered::Failed("the model failed".to_owned())),
+            "c" => Ok(" \n".to_owned()),
+            "d" => {
+                clock.sleep(Duration::from_secs(20)).await;
+                Ok("late".to_owned())
+            }
+            whom => {
+                clock.sleep(Duration::from_secs(7)).await;
+                Ok(format!("{whom} says"))
+            }
+        }
+    });
+    let hive = Hive::on(world, script).await;
+    // Every slot of `e` is taken.
+    let gate = hive.world.gates.of(&team("e"));
+    let _busy = gate.enter(Admission::Org, PATIENT).await.unwrap();
+    let mut asked = targets(&["a", "b", "c", "d", "e"]);
+    asked["default_timeout_ms"] = json!(8_000);
+    asked["targets"][3]["timeout_ms"] = json!(2_000);
+    let began = clock.now();
+    let done = hive.call(1, "query_teams", asked).await;
+    assert_eq!(clock.now() - began, 7_000);
+    let saturated = "saturation: the team is busy, and nothing became free within 5s";
+    assert_eq!(
+        parsed(&done),
+        json!([
+            entry("a", true, "a says"),
+            entry("b", false, "the model failed"),
+            entry("c", false, "it said nothing"),
+            entry("d", false, "timeout"),
+            entry("e", false, saturated),
+        ])
+    );
+    assert_eq!(hive.script.asked(), ["a", "b", "c", "d"], "a team without a slot is not asked");
+    let events = hive.events().await;
+    for how in ["a answered", "b failed", "c failed", "d timeout", "e saturation"] {
+        assert!(events.contains(&format!("delegation_closed {how}")), "{how} in {events:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_is_no_child_is_not_asked_and_neither_are_the_others() {
+    let hive = Hive::new(prompt()).await;
+    let why = "is no child of this team, and nobody was asked; its children: a, b, c, d, e";
+    for (step, stranger) in (1..).zip(["grandchild", "nobody", "main"]) {
+        let done = hive.call(step, "query_teams", targets(&["a", stranger])).await;
+        assert_eq!((done.content, done.is_error), (format!("`{stranger}` {why}"), true));
+    }
+    let done = hive.call(9, "delegate_to", json!({"assignee": "No Name", "prompt": "x"})).await;
+    assert_eq!(done.content, "`No Name` is no child of this team, and nobody was asked");
+    assert!(hive.script.seen().is_empty() && hive.events().await.is_empty());
+    let done = hive.call(10, "query_teams", targets(&["a", "b"])).await;
+    assert!(!done.is_error, "what was refused as a whole counts for nobody: {}", done.content);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_team_that_goes_or_is_not_made_yet_is_not_asked() {
+    let hive = Hive::new(prompt()).await;
+    let turn = async |conn: &mut Conn| {
+        teams::set_state(conn, &team("a"), State::Closing).await?;
+        teams::set_state(conn, &team("b"), State::Spawning).await?;
+        teams::set_state(conn, &team("c"), State::Bootstrapping).await
+    };
+    hive.world.db.tx("turn", turn).await.unwrap();
+    let done = hive.call(1, "query_teams", targets(&["a", "b", "c"])).await;
+    let expected = json!([
+        entry("a", false, "`a` is being shut down"),
+        entry("b", false, "`b` is still being made"),
+        entry("c", true, "c says"),
+    ]);
+    assert_eq!(parsed(&done), expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_asks_nobody_or_too_many_is_refused() {
+    let hive = Hive::new(prompt()).await;
+    let six = json!({"targets": vec![json!({"team": "a", "query": "?"}); 6]});
+    for (tool, input, why) in [
+        ("query_teams", json!({"targets": []}), "nobody is asked"),
+        ("query_teams", six, "6 are asked, and one call asks at most 5: split it"),
+        (
+            "query_team",
+            json!({"team": "a", "query": " "}),
+            "nothing is said to `a`: write everything that it has to know",
+        ),
+        (
+            "query_teams",
+            json!({"targets": [{"team": "a", "query": "?", "timeout_ms": 600_001}]}),
+            "a timeout is 1 to 600000 ms",
+        ),
+        (
+            "query_teams",
+            json!({"targets": [{"team": "a", "query": "?"}], "default_timeout_ms": 0}),
+            "a timeout is 1 to 600000 ms",
+        ),
+        ("delegate_parallel", json!({"assignee": "a"}), "give either `branches`, or an `assignee` with its `tasks`"),
+        (
+            "delegate_parallel",
+            json!({"branches": [], "tasks": ["x"]}),
+            "give either `branches`, or an `assignee` with its `tasks`",
+        ),
+        ("run_subagent", json!({"name": " ", "task": "x"}), "name the subagent"),
+        ("scout", json!({"task_description": "x", "title": "t".repeat(61)}), "a title has at most 60 characters"),
+    ] {
+        let step = 1 + i64::try_from(hive.world.rows().await.len()).unwrap();
+        let done = hive.call(step, tool, input).await;
+        assert_eq!((done.content.as_str(), done.is_error), (why, true), "{tool}");
+    }
+    assert!(hive.script.seen().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_child_that_has_answered_is_not_asked_the_same_again() {
+    let hive = Hive::new(prompt()).await;
+    let same = "`a` has answered this very task in this turn: use its answer";
+    for (step, input, expected) in [
+        (1, json!({"team": "a", "query": "state?"}), "a says"),
+        (2, json!({"team": "a", "query": " state? \n"}), same),
+        (3, json!({"team": "a", "query": "and now?"}), "a says"),
+    ] {
+        assert_eq!(hive.call(step, "query_team", input).await.content, expected);
+    }
+    let done = hive.call(4, "query_teams", targets(&["a", "b"])).await;
+    assert_eq!(parsed(&done), json!([entry("a", false, same), entry("b", true, "b says")]), "also by another tool");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_failed_may_be_asked_again_until_the_turn_has_asked_often_enough() {
+    let script = Script::of(|_, _| async { Err(Unanswered::Failed("the model failed".to_owned())) });
+    let hive = Hive::new(script).await;
+    let mut said = Vec::new();
+    for step in 1..=5 {
+        // Not the very same words: those the executor stops by itself.
+        let query = "x".to_owned() + &" ".repeat(usize::try_from(step).unwrap());
+        said.push(hive.call(step, "query_team", json!({"team": "a", "query": query})).await.content);
+    }
+    let most = "`a` is asked at most 4 times in one turn: go on with what you have, or say what is missing";
+    assert_eq!(said, ["the model failed", "the model failed", "the model failed", "the model failed", most]);
+    assert_eq!(hive.script.seen().len(), 4);
+    let other = hive.call(6, "query_team", json!({"team": "b", "query": "x"})).await;
+    assert_eq!(other.content, "the model failed", "each pair has its own count");
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_of_one_step_share_the_caps() {
+    let world = World::new().await;
+    let clock = world.clock;
+    let hive = Hive::on(world, after(clock, &[("a", 1)])).await;
+    let ask = |at: usize, query: &str| asked(&at.to_string(), "query_team", json!({"team": "a", "query": query}));
+    let calls = ["1", "2", "2 ", "3"].iter().enumerate().map(|(at, query)| ask(at, query)).collect();
+    let done = hive.step(1, calls).await;
+    let said: Vec<_> = done.iter().map(|done| done.content.as_str()).collect();
+    assert_eq!(said, ["a says", "a says", "`a` is being asked this very task already", "a says"]);
+    assert_eq!(hive.script.seen().len(), 3);
+    let again = hive.call(2, "query_team", json!({"team": "a", "query": "4"})).await;
+    assert!(again.content.starts_with("`a` is asked at most 4 times"), "a call counts, whatever came of it");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_that_is_deep_enough_asks_nobody() {
+    let hive = Hive::new(prompt()).await;
+    let at = async |depth: u32| {
+        let step = i64::from(depth) + 1;
+        let call = Call { depth, step, ..hive.world.call() };
+        let input = json!({"team": "a", "query": depth.to_string()});
+        hive.executor.run_calls(&call, vec![asked("1", "query_team", input)]).await.unwrap().remove(0)
+    };
+    assert!(!at(3).await.is_error);
+    assert_eq!(hive.script.seen()[0].depth, 4);
+    let refused = at(4).await;
+    assert_eq!(refused.content, "others asked others for this already, and it goes no deeper: do it yourself");
+    let deep = Limits { depth_max: 99, ..Limits::default() };
+    assert!(deep.may_ask(7) && !deep.may_ask(8), "no configuration leads deeper");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stop_ends_all_of_it_and_changes_no_row_of_a_child_s_queue() {
+    let world = World::new().await;
+    let clock = world.clock;
+    let hive = Hive::on(world, after(clock, &[("a", 1), ("b", 60), ("c", 60)])).await;
+    let queue = async |conn: &mut Conn| {
+        let (child, origin) = (team("b"), store::tasks::Origin::default());
+        tasks::give(conn, &New::of(&child, tasks::Kind::Delegate, "waits", &origin), START).await
+    };
+    hive.world.db.tx("queue", queue).await.unwrap();
+    let rows = async |conn: &mut Conn| {
+        let mut rows = Vec::new();
+        for id in 1..10 {
+            rows.push(tasks::get(conn, base::TaskId(id)).await?);
+        }
+        Ok((rows, tasks::look(conn, START).await?.claimable))
+    };
+    let tables = async || format!("{:?}", hive.world.db.read(rows).await.unwrap());
+    let before = tables().await;
+    let call = hive.world.call();
+    let run = hive.executor.run_calls(&call, vec![asked("1", "query_teams", targets(&["a", "b", "c"]))]);
+    let stop = async {
+        clock.sleep(Duration::from_secs(5)).await;
+        call.stop.cancel();
+    };
+    let began = clock.now();
+    let (done, ()) = tokio::join!(run, stop);
+    assert_eq!(clock.now() - began, 5_000, "at once");
+    let done = done.unwrap().remove(0);
+    assert_eq!((done.content.as_str(), done.is_error), ("the turn was stopped while others worked for it", true));
+    assert_eq!(tables().await, before);
+    hive.assert_free();
+    let closed = hive.events().await.split_off(3);
+    let expected = ["a answered", "b stopped", "c stopped"].map(|how| format!("delegation_closed {how}"));
+    assert_eq!(closed, expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fault_of_ours_ends_the_call_and_everything_that_it_asked() {
+    let world = World::new().await;
+    let clock = world.clock;
+    let script = Script::of(move |_, question| async move {
+        clock.sleep(Duration::from_secs(2)).await;
+        if question.whom == Whom::Team(team("b")) {
+            return Err(Unanswered::Broken(anyhow::anyhow!("no disk")));
+        }
+        clock.sleep(PATIENT).await;
+        Ok(String::new())
+    });
+    let hive = Hive::on(world, script).await;
+    let began = clock.now();
+    let calls = vec![asked("1", "query_teams", targets(&["a", "b"]))];
+    let error = hive.executor.run_calls(&hive.world.call(), calls).await.unwrap_err();
+    assert_eq!(format!("{error:#}"), "run the tool query_teams: ask b: no disk");
+    assert_eq!(clock.now() - began, 2_000);
+    let closed = hive.events().await.split_off(2);
+    assert_eq!(closed, ["delegation_closed a stopped", "delegation_closed b stopped"]);
+    hive.assert_free();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_is_entered_again_has_asked_what_its_rows_say() {
+    let hive = Hive::new(prompt()).await;
+    hive.call(1, "query_team", json!({"team": "a", "query": "state?"})).await;
+    hive.world.db.die_after_named("start a tool call");
+    let call = Call { step: 2, ..hive.world.call() };
+    let cut_off = vec![asked("1", "query_team", json!({"team": "b", "query": "state?"}))];
+    let dies = hive.executor.run_calls(&call, cut_off.clone());
+    assert!(tokio::time::timeout(PATIENT, dies).await.is_err(), "the process is gone");
+    let Hive { world, .. } = hive;
+    let db = store::Db::open(&world.folder.path().join("openhive.db")).await.unwrap();
+    let world = World { db, line: Line::new(), gates: crate::Gates::new(5), ..world };
+    let script = prompt();
+    let executor = world.executor_of(world.catalogue(Policy::default()));
+    let sessions: Arc<dyn Sessions> = script.clone();
+    world.line.lead_to(&sessions);
+    let done = executor.run_calls(&call, cut_off).await.unwrap().remove(0);
+    assert_eq!(done.content, "interrupted, outcome unknown: look before you do it again");
+    let call = Call { step: 3, ..world.call() };
+    let calls = ["a", "b"].map(|name| asked(name, "query_team", json!({"team": name, "query": "state?"})));
+    let done = executor.run_calls(&call, calls.to_vec()).await.unwrap();
+    let said: Vec<_> = done.iter().map(|done| done.content.as_str()).collect();
+    assert_eq!(said, ["`a` has answered this very task in this turn: use its answer", "b says"]);
+    assert!(world.rows().await.iter().all(|row| row.state == CallState::Finished));
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_answer_brings_a_secret() {
+    let world = World::new().await;
+    world.scrub.learn(&Secret::new("hunter2-hunter2"));
+    let script = Script::of(|_, question| async move {
+        match question.whom.to_string().as_str() {
+            "a" => Ok("the key is hunter2-hunter2".to_owned()),
+            _ => Err(Unanswered::Failed("401 for hunter2-hunter2".to_owned())),
+        }
+    });
+    let hive = Hive::on(world, script).await;
+    let several = hive.call(1, "query_teams", targets(&["a", "b"])).await.content;
+    let one = hive.call(2, "delegate_to", json!({"assignee": "a", "prompt": "x"})).await.content;
+    for said in [several, one] {
+        assert!(!said.contains("hunter2"), "{said}");
+        assert!(said.contains("the key is "), "{said}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_long_answer_among_several_leaves_the_others_whole() {
+    let script = Script::of(|_, question| async move {
+        Ok(if question.whom == Whom::Team(team("a")) { "line\n".repeat(100_000) } else { "short".to_owned() })
+    });
+    let hive = Hive::new(script).await;
+    let done = hive.call(1, "query_teams", targets(&["a", "b"])).await;
+    assert!(done.content.len() < 128 * 1_024, "{}", done.content.len());
+    let said = parsed(&done);
+    assert!(said[0]["result_or_error"].as_str().unwrap().ends_with(" bytes left out: ask for less …]"));
+    assert_eq!(said[1], entry("b", true, "short"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn work_is_handed_over_with_what_sort_it_is() {
+    let hive = Hive::new(prompt()).await;
+    let done = hive.call(1, "delegate_to", json!({"assignee": "a", "task": "Look at x.", "mode": "research"})).await;
+    assert_eq!(done.content, "a says");
+    let several = json!({"mode": "verify", "branches": [
+        {"assignee": "b", "prompt": "Look at y."},
+        {"assignee": "c", "task": "Make z.", "mode": "produce"},
+    ]});
+    let done = parsed(&hive.call(2, "delegate_parallel", several).await);
+    let entry = |assignee: &str, said: &str| json!({"assignee": assignee, "ok": true, "result_or_error": said});
+    assert_eq!(done, json!([entry("b", "b says"), entry("c", "c says")]));
+    let one = json!({"assignee": "d", "tasks": ["1", "2"]});
+    let done = parsed(&hive.call(3, "delegate_parallel", one).await);
+    assert_eq!(done, json!([entry("d", "d says"), entry("d", "d says")]));
+    let texts: Vec<_> = hive.script.seen().into_iter().map(|seen| seen.text).collect();
+    assert_eq!(
+        texts,
+        [
+            "Look at x.\n\nThis is research: find out and report; change nothing that others use.",
+            "Look at y.\n\nThis is a check: report what holds and what does not; change nothing that others use.",
+            "Make z.\n\nThis is to be made: do it, and say where it is.",
+            "1",
+            "2",
+        ]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn subagents_and_scouts_are_the_team_s_own_and_ride_where_their_caller_rides() {
+    let hive = Hive::new(prompt()).await;
+    let hints = json!({"task_description": "Find x.", "title": "x", "hints": {"paths": ["src"], "queries": ["fn x"]}});
+    assert_eq!(hive.call(1, "scout", hints).await.content, "scout says");
+    assert_eq!(hive.call(2, "run_subagent", json!({"name": "Ana", "task": "y"})).await.content, "Ana says");
+    let gate = hive.world.gates.of(&TeamName::main());
+    let slot = Arc::new(Slot::take(&TeamName::main(), gate, PATIENT).await.unwrap());
+    let call = Call { step: 3, slot: Some(slot), depth: 1, stop: Stop::new(), ..hive.world.call() };
+    let calls = vec![asked("1", "run_subagent", json!({"name": "Ana", "task": "z"}))];
+    hive.executor.run_calls(&call, calls).await.unwrap();
+    let own = |whom, text: &str, depth, slot_of| Seen { whom, text: text.into(), depth, slot_of };
+    let ana = || Whom::Subagent("Ana".into());
+    assert_eq!(
+        hive.script.seen(),
+        [
+            own(Whom::Scout, "# x\n\nFind x.\n\nLook in:\n- src\n\nSearch for:\n- fn x", 1, None),
+            own(ana(), "y", 1, None),
+            own(ana(), "z", 2, Some(TeamName::main())),
+        ]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_no_session_can_be_asked_the_turn_hears_of_a_fault() {
+    let world = World::new().await;
+    let executor = world.executor_of(world.catalogue(Policy::default()));
+    let calls = vec![asked("1", "scout", json!({"task_description": "x"}))];
+    let error = executor.run_calls(&world.call(), calls).await.unwrap_err();
+    assert_eq!(format!("{error:#}"), "run the tool scout: no session can be asked");
+}

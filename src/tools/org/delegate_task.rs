@@ -1,0 +1,196 @@
+//! `delegate_task`: work for a child team's queue.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use base::{Clock, Scrub, TaskId};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use store::tasks::{self, Kind, New, Open, Priority, StopAsked};
+use store::{Conn, Db};
+
+use super::{named, text, worker_of};
+use crate::call::Call;
+use crate::spec::{Availability, Domain, Effect, Ops, Partition, Provenance, Source, Spec};
+use crate::tool::{Tool, ToolError};
+
+/// Gives work.
+pub struct DelegateTask {
+    /// The database.
+    pub db: Db,
+    /// The time.
+    pub clock: Clock,
+    /// No task holds a secret, whatever placeholder stood in it.
+    pub scrub: Scrub,
+}
+
+/// The work.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DelegateTaskArgs {
+    /// One of your child teams.
+    pub team: String,
+    /// What it is to do. It knows nothing of your talk: say everything that it needs.
+    pub task: String,
+    /// How urgent it is. Default `normal`.
+    pub priority: Option<Urgency>,
+    /// What to do where the team has work already. Without it the task waits behind that.
+    pub overlap_policy: Option<Overlap>,
+}
+
+/// How urgent work is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Urgency {
+    /// Incidents.
+    Critical,
+    /// A person waits for it.
+    High,
+    /// Ordinary work.
+    Normal,
+    /// It can wait.
+    Low,
+}
+
+impl From<Urgency> for Priority {
+    fn from(urgency: Urgency) -> Priority {
+        match urgency {
+            Urgency::Critical => Priority::Critical,
+            Urgency::High => Priority::High,
+            Urgency::Normal => Priority::Normal,
+            Urgency::Low => Priority::Low,
+        }
+    }
+}
+
+impl From<Priority> for Urgency {
+    fn from(priority: Priority) -> Urgency {
+        match priority {
+            Priority::Critical => Urgency::Critical,
+            Priority::High => Urgency::High,
+            Priority::Normal => Urgency::Normal,
+            Priority::Low => Urgency::Low,
+        }
+    }
+}
+
+/// What to do with work for a team that has some.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Overlap {
+    /// Drop the new task.
+    Skip,
+    /// Cancel what the team was given before, also what runs, and do the new task.
+    Replace,
+    /// Do nothing, and say so: a person decides.
+    Confirm,
+}
+
+/// What became of it.
+#[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Delegated {
+    /// It was decided.
+    Settled {
+        /// `queued`: its result comes to you. `skipped`: the team is busy, and the task was dropped. `in_flight`: the
+        /// team has this very task already.
+        status: Status,
+        /// The task.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        task_id: Option<i64>,
+    },
+    /// Nothing was done: a person decides.
+    Undecided {
+        /// Always true.
+        requires_confirmation: bool,
+        /// What to ask, and how to go on.
+        message: String,
+    },
+}
+
+/// What became of a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// It waits in the team's queue.
+    Queued,
+    /// It was dropped.
+    Skipped,
+    /// The team has this very task already.
+    InFlight,
+}
+
+impl Tool for DelegateTask {
+    const SPEC: Spec = Spec {
+        name: Cow::Borrowed("delegate_task"),
+        aliases: &[],
+        about: Cow::Borrowed(include_str!("../../../prompts/tools/delegate_task.md")),
+        domain: Domain::Org,
+        source: Source::Native,
+        availability: Availability::Both,
+        partition: Partition::Write,
+        ops: Ops::Daily,
+        effect: Effect::Once,
+        destructive: false,
+        timeout: Duration::from_secs(15),
+        max_result_bytes: 8 * 1_024,
+        default_disabled: false,
+        provenance: Provenance::Anyone,
+    };
+    type Args = DelegateTaskArgs;
+    type Output = Delegated;
+
+    async fn run(&self, call: &Call, args: DelegateTaskArgs) -> Result<Delegated, ToolError> {
+        let team = named(&args.team)?;
+        let body = self.scrub.clean(text("task", &args.task)?);
+        let (priority, now) = (args.priority.map_or(Priority::Normal, Priority::from), self.clock.now());
+        let give = async |conn: &mut Conn| {
+            if let Err(why) = worker_of(conn, call, &team).await? {
+                return Ok(Err(why));
+            }
+            let open = tasks::open_of_team(conn, &team, 1).await?;
+            match (open.first(), args.overlap_policy) {
+                (None, _) => {}
+                (Some(_), None) => {
+                    if let Some(same) = tasks::same_open(conn, &team, &call.team, &body).await? {
+                        return Ok(Ok(settled(Status::InFlight, Some(same))));
+                    }
+                }
+                (Some(_), Some(Overlap::Skip)) => return Ok(Ok(settled(Status::Skipped, None))),
+                (Some(first), Some(Overlap::Confirm)) => return Ok(Ok(undecided(&args.team, first))),
+                (Some(_), Some(Overlap::Replace)) => {
+                    let note = format!("replaced by `{}`", call.team);
+                    tasks::cancel_given(conn, &team, &call.team, &note, now).await?;
+                    tasks::stop_work(conn, &team, StopAsked::Replaced).await?;
+                }
+            }
+            let new = New {
+                priority,
+                giver: Some(&call.team),
+                cause: Some(call.run),
+                ..New::of(&team, Kind::Delegate, &body, &call.origin)
+            };
+            Ok(Ok(settled(Status::Queued, Some(tasks::give(conn, &new, now).await?))))
+        };
+        self.db.tx("delegate a task", give).await?.map_err(ToolError::Refused)
+    }
+}
+
+fn settled(status: Status, task: Option<TaskId>) -> Delegated {
+    Delegated::Settled { status, task_id: task.map(|task| task.0) }
+}
+
+fn undecided(team: &str, first: &Open) -> Delegated {
+    let does = match (first.kind, first.running) {
+        (Kind::Bootstrap, _) => "is still setting itself up".to_owned(),
+        (_, true) => format!("is at work: \"{}\"", base::text::headline(&first.body, 120)),
+        (_, false) => format!("has work waiting: \"{}\"", base::text::headline(&first.body, 120)),
+    };
+    Delegated::Undecided {
+        requires_confirmation: true,
+        message: format!(
+            "`{team}` {does}. Nothing was given to it. Ask whether the new task should wait behind that or replace it; \
+             then call again, without overlap_policy to wait, with `replace` to cancel what it has."
+        ),
+    }
+}

@@ -11,6 +11,7 @@ use channels::render::RenderLimits;
 use channels::{Channel, Intake, Kind};
 use llm::{Model, Models};
 use org::memory::Library;
+use org::teams::Tree;
 use org::topics::Rules;
 use org::trust::Policy;
 use store::{Bell, Db, settings};
@@ -20,9 +21,9 @@ use crate::classifier::Classifier;
 use crate::commands::{Commands, Facts};
 use crate::config::{Settings, Team};
 use crate::loops::worker::Running;
-use crate::loops::{events, inbound, outbound, recovery, upkeep, vectors, worker};
-use crate::session::{Agents, Asked, Ledger, Limits, Mind, Office, Prompts, Sessions, owner_rules};
-use crate::toolkit::{Kit, Means, Rights};
+use crate::loops::{board, events, inbound, outbound, recovery, upkeep, vectors, worker};
+use crate::session::{Agents, Asked, Ledger, Limits, Made, Mind, Office, Prompts, Sessions, owner_rules};
+use crate::toolkit::{Kit, Means, Outfit, Rights};
 use crate::voices::Voices;
 
 /// What a hive is made of. The product makes it from its configuration ([`crate::cli::run`]), tests from doubles.
@@ -145,20 +146,14 @@ impl Hive {
             policy: policy.clone(),
         };
         let copying = events::Copying { db: db.clone(), clock, workspaces: workspaces.clone() };
-        hive.start_sending(sending, copying);
+        let showing = board::Showing { db: db.clone(), clock, voices: voices.clone() };
+        hive.start_sending(sending, copying, showing);
         let office =
             Office { ledger: ledger.clone(), policy: policy.clone(), scrub: house.scrub, library: library.clone() };
         let model = minds.main.reference().to_string();
-        let agents = Agents {
-            rights: rights.clone(),
-            tree,
-            outfit,
-            mind: Mind::of(minds.main, minds.output_tokens_max, &settings.session),
-            models: minds.all.clone(),
-            session: settings.session.clone(),
-            prompts: Prompts::of(owner_rules(&house.data_dir)?),
-            teams_dir: std::path::absolute(house.run_dir.join("teams"))?,
-        };
+        let teams = (tree, outfit, std::path::absolute(house.run_dir.join("teams"))?);
+        let prompts = Prompts::of(owner_rules(&house.data_dir)?);
+        let agents = agents(&settings, &minds, teams, rights.clone(), prompts);
         let facts = Facts { policy, rules, started_at: now, model, render, rights };
         let several = settings.topics.several_topics;
         let classifier = Classifier { db: db.clone(), clock, model: minds.classifier, ledger, several };
@@ -205,8 +200,9 @@ impl Hive {
         }
     }
 
-    fn start_sending(&self, sending: outbound::Sending, copying: events::Copying) {
+    fn start_sending(&self, sending: outbound::Sending, copying: events::Copying, showing: board::Showing) {
         self.sending.spawn("outbound", outbound::run(Arc::new(sending), self.sending.clone()));
+        self.sending.spawn("board", board::run(Arc::new(showing), self.sending.clone()));
         // Among the last to stop: what the others do in the end has happened as well.
         self.sending.spawn("events", events::run(Arc::new(copying), self.sending.clone()));
     }
@@ -305,6 +301,19 @@ async fn ended(what: &str, tasks: &Tasks, limit: Duration) {
     if !tasks.wait(limit).await {
         tracing::warn!("{what} did not end within {limit:?}; what it was doing is in the rows");
     }
+}
+
+fn agents(
+    settings: &Settings,
+    minds: &Minds,
+    (tree, outfit, teams_dir): (Tree, Outfit, PathBuf),
+    rights: Arc<Rights>,
+    prompts: Prompts,
+) -> Agents {
+    let session = settings.session.clone();
+    let mind = Mind::of(minds.main.clone(), minds.output_tokens_max, &session);
+    let (models, made) = (minds.all.clone(), Made::default());
+    Agents { rights, tree, outfit, mind, models, session, prompts, teams_dir, made }
 }
 
 fn limits(settings: &Settings, render: RenderLimits) -> Result<Limits> {

@@ -70,7 +70,7 @@ impl Classifier {
             output_tokens_max: ANSWER_TOKENS,
         };
         let now = self.clock.now();
-        if self.ledger.refuses(&self.db, None, model.reference(), &request, now).await?.is_some() {
+        if self.ledger.refuses(&self.db, (None, None), model.reference(), &request, now).await?.is_some() {
             return Ok(None);
         }
         let ignore = &mut |_: Progress<'_>| {};

@@ -6,19 +6,19 @@
 //! | module | what |
 //! |---|---|
 //! | [`config`] | what the user wrote → what it means |
-//! | [`session`] | a turn of the main agent: prompt, model, tools, reply |
-//! | [`loops`] | inbound, worker, outbound, upkeep, recovery: each rescans its rows |
+//! | [`session`] | a turn of an agent: prompt, model, tools; a reply to people, or a result for another team |
+//! | [`loops`] | inbound, worker, outbound, events, vectors, upkeep, recovery: each rescans its rows |
 //! | [`commands`] | chat commands, one registry for every platform |
 //! | [`classifier`] | which topic a message belongs to |
 //! | [`welcome`] | words for strangers and admins |
 //! | [`voices`] | the platforms by kind |
-//! | [`toolkit`] | the tools of the main agent |
+//! | [`toolkit`] | the tools, and what the main agent may use of them |
 //! | [`app`] | builds everything once, stops it in reverse order |
 //! | [`cli`] | the command line |
 //!
 //! Below them, each a crate: `channels` (platforms behind one port), `base` (ids, time, secrets, tasks), `store`
-//! (rows), `llm` (models), `org` (rules over rows), `tools` (the tool model). A package depends only on packages to
-//! its left: channels · base · store · llm · org · tools · openhive.
+//! (rows), `llm` (models), `net` (other machines), `org` (rules over rows and folders), `tools` (the tool model). A
+//! package depends only on packages to its left: channels · base · store · llm · net · org · tools · openhive.
 
 pub mod app;
 pub mod classifier;

@@ -1,9 +1,11 @@
-//! The tools of this hive: the executor, what the main agent may use, and what it is shown.
+//! The tools of this hive: the executor, and what goes with it. `rights` says who may use them.
+
+mod rights;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use base::{Clock, Scrub, Secret, TeamName};
 use llm::Models;
 use net::buckets::BucketRule;
@@ -14,13 +16,14 @@ use org::memory::{Library, Provider};
 use org::teams::{Rules, TeamConfig, Tree};
 use org::trust::Policy;
 use org::vault::Vault;
-use store::{Bell, Conn, Db, grants, toolboxes};
-use tokio::sync::watch;
+use store::Db;
 use tools::delegation::Line;
 use tools::shell::{Networked, ShellLimits, ShellRules};
-use tools::{Catalogue, Executor, Gates, Grant, Handles, Limits, Toolbox, Workspaces};
+use tools::{Catalogue, Executor, Gates, Grant, Handles, Limits, Workspaces};
 
 use crate::config::{Bucket, Team};
+
+pub use rights::{Held, OfTeam, Rights};
 
 /// What the tools of a hive are made with.
 pub struct Means<'a> {
@@ -162,130 +165,6 @@ impl Outfit {
         self.gates.fit(team, config.max_concurrent_daily_ops);
         Ok(())
     }
-}
-
-/// What an agent may use in a turn that no admin caused, as of when it was read.
-pub struct Held {
-    /// Its lists.
-    pub grant: Grant,
-}
-
-/// What the main agent may use, always as the rows say: a toolbox that is changed and a tool that is granted hold from
-/// the next step on. Where nothing has changed, nothing is read.
-pub struct Rights {
-    db: Db,
-    catalogue: Arc<Catalogue>,
-    team: Team,
-    cached: Mutex<Cached>,
-}
-
-struct Cached {
-    bell: watch::Receiver<u64>,
-    /// The bell's count when these rows were read.
-    rung: u64,
-    held: Arc<Held>,
-}
-
-impl Rights {
-    /// Makes the built-in toolboxes what this program says, and reads what the configuration lets the main agent have.
-    ///
-    /// # Errors
-    /// Where a toolbox is named that there is not.
-    pub async fn open(db: &Db, clock: Clock, catalogue: &Arc<Catalogue>, team: &Team) -> Result<Rights> {
-        let (mut bell, grant) = (db.changes(Bell::Tools), main_grant(db, clock, team).await?);
-        let rung = *bell.borrow_and_update();
-        let held = Arc::new(Held { grant });
-        let (db, catalogue, team) = (db.clone(), catalogue.clone(), team.clone());
-        Ok(Rights { db, catalogue, team, cached: Mutex::new(Cached { bell, rung, held }) })
-    }
-
-    /// As of now.
-    ///
-    /// # Errors
-    /// Only the database's.
-    pub async fn now(&self) -> Result<Arc<Held>> {
-        let rung = {
-            let mut cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
-            // Where the bell's other end is gone, the database is closed: nothing changes any more.
-            if !cached.bell.has_changed().unwrap_or(false) {
-                return Ok(cached.held.clone());
-            }
-            *cached.bell.borrow_and_update()
-        };
-        let read = async |conn: &mut Conn| grant_of(conn, &self.team).await;
-        let found = match self.db.read(read).await {
-            Ok(found) => found,
-            Err(error) => {
-                // Asked again, it must look again.
-                self.cached.lock().unwrap_or_else(PoisonError::into_inner).bell.mark_changed();
-                return Err(error);
-            }
-        };
-        for name in &found.missing {
-            tracing::warn!("there is no toolbox `{name}` any more, which config.yaml names: it grants nothing");
-        }
-        let held = Arc::new(Held { grant: found.grant });
-        let mut cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
-        // Of two that read at once, whoever read the newer rows wins.
-        if rung >= cached.rung {
-            (cached.rung, cached.held) = (rung, held.clone());
-        }
-        Ok(held)
-    }
-
-    /// What the main agent may use in a turn that no admin caused, read on this connection.
-    ///
-    /// # Errors
-    /// Only the database's.
-    pub async fn read(&self, conn: &mut Conn) -> Result<Grant> {
-        Ok(grant_of(conn, &self.team).await?.grant)
-    }
-
-    /// The tools.
-    pub fn catalogue(&self) -> &Catalogue {
-        &self.catalogue
-    }
-}
-
-/// What the rows say.
-struct Found {
-    grant: Grant,
-    /// Toolboxes that the configuration names and that there are not.
-    missing: Vec<String>,
-    /// The names of those there are.
-    known: Vec<String>,
-}
-
-/// What the configuration and the rows let the main agent have in a turn that no admin caused. A toolbox that there is
-/// not grants nothing.
-async fn grant_of(conn: &mut Conn, team: &Team) -> Result<Found> {
-    let all = toolboxes::list(conn).await?;
-    let direct = grants::of_team(conn, &TeamName::main()).await?.into_iter().map(|granted| granted.tool).collect();
-    let mut missing = Vec::new();
-    let mut chosen = Vec::new();
-    for name in team.toolboxes.iter().flatten() {
-        match all.iter().find(|toolbox| toolbox.name == *name) {
-            Some(toolbox) => chosen.push(Toolbox { name: toolbox.name.clone(), tools: toolbox.tools.clone() }),
-            None => missing.push(name.clone()),
-        }
-    }
-    let toolboxes = team.toolboxes.is_some().then_some(chosen);
-    let grant = Grant { allowed_tools: team.allowed_tools.clone(), toolboxes, direct, ..Grant::main(false) };
-    Ok(Found { grant, missing, known: all.into_iter().map(|toolbox| toolbox.name).collect() })
-}
-
-/// Makes the built-in toolboxes what this program says, and reads what the configuration lets the main agent have.
-///
-/// # Errors
-/// Where a toolbox is named that there is not.
-pub async fn main_grant(db: &Db, clock: Clock, team: &Team) -> Result<Grant> {
-    let (built_in, now) = (tools::toolboxes::built_in()?, clock.now());
-    db.tx("seed the toolboxes", async |conn| toolboxes::seed(conn, &built_in, now).await).await?;
-    let Found { grant, missing, known } = db.read(async |conn| grant_of(conn, team).await).await?;
-    if let Some(name) = missing.first() {
-        bail!("config.yaml, team.toolboxes: there is no toolbox `{name}`; there are: {}", known.join(", "));
-    }
-    Ok(grant)
 }
 
 /// Whether an agent may use a tool, and the rule that says so, in a sentence for people.

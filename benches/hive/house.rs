@@ -14,6 +14,7 @@ use openhive::app::{Hive, House, Minds, Parts};
 use openhive::config::{self, Environment};
 use store::Db;
 use tempfile::TempDir;
+use tokio::sync::mpsc;
 
 use crate::line::Line;
 
@@ -35,6 +36,23 @@ pub fn program(folder: &Path) -> Setup {
 /// Starts a hive in this process: its own loops on its own database file in `folder`, with `line` for a platform and
 /// a model that repeats what was said at once.
 pub async fn hive(folder: &Path, line: Arc<Line>) -> Result<Hive> {
+    let run_dir = folder.join("run");
+    std::fs::create_dir_all(&run_dir).context("make a directory")?;
+    let db = Db::open(&run_dir.join("openhive.db")).await?;
+    hive_with(folder, line, db, Arc::new(Parrot { reference: ModelRef::new("offline", "parrot"), tell: None })).await
+}
+
+/// When the model was asked.
+pub type Ear = mpsc::UnboundedReceiver<Instant>;
+
+/// A model that repeats what was said at once, and tells when it was asked.
+pub fn listening() -> (Ear, Arc<dyn Model>) {
+    let (tell, ear) = mpsc::unbounded_channel();
+    (ear, Arc::new(Parrot { reference: ModelRef::new("offline", "parrot"), tell: Some(tell) }))
+}
+
+/// As [`hive`], with this database, which is in the folder `run` of `folder`, and this model.
+pub async fn hive_with(folder: &Path, line: Arc<Line>, db: Db, mind: Arc<dyn Model>) -> Result<Hive> {
     let (data_dir, run_dir) = (folder.join("data"), folder.join("run"));
     for directory in [&data_dir, &run_dir] {
         std::fs::create_dir_all(directory).context("make a directory")?;
@@ -45,14 +63,9 @@ pub async fn hive(folder: &Path, line: Arc<Line>) -> Result<Hive> {
     let config = config::load(&environment).map_err(|errors| anyhow!("{errors}"))?;
     let all = Models::new(Vec::new(), Clock::Wall, llm::Limits::STANDARD);
     let all = all.map_err(|faults| anyhow!("{faults:?}"))?;
-    let minds = Minds {
-        main: Arc::new(Parrot { reference: ModelRef::new("offline", "parrot") }),
-        output_tokens_max: 1_024,
-        classifier: None,
-        all: Arc::new(all),
-    };
+    let minds = Minds { main: mind, output_tokens_max: 1_024, classifier: None, all: Arc::new(all) };
     let parts = Parts {
-        db: Db::open(&run_dir.join("openhive.db")).await?,
+        db,
         clock: Clock::Wall,
         channels: vec![line],
         minds,
@@ -80,10 +93,15 @@ pub async fn polled(telegram: &Telegram) -> Instant {
 /// A model without latency that says what it was told last.
 struct Parrot {
     reference: ModelRef,
+    tell: Option<mpsc::UnboundedSender<Instant>>,
 }
 
 impl Model for Parrot {
     fn respond<'a>(&'a self, request: &'a Request, sink: Sink<'a>) -> BoxFuture<'a, Result<Response, ModelError>> {
+        if let Some(tell) = &self.tell {
+            // At the end of a benchmark nobody listens any more.
+            let _ = tell.send(Instant::now());
+        }
         Box::pin(async move {
             let told = request.messages.iter().rev().find(|message| message.role == Role::User);
             let words: Vec<&str> = told.into_iter().flat_map(|told| &told.content).filter_map(Block::as_text).collect();

@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures real time on real tasks")]
 
 mod dispatch;
+mod forest;
 mod guard;
 mod house;
 mod kill;
@@ -13,14 +14,17 @@ mod old;
 mod pacing;
 mod proc;
 mod query;
+mod queue;
 mod raw;
 mod recall;
 mod report;
+mod revival;
 mod spread;
 mod start;
 mod sustained;
 mod table;
 mod talk;
+mod tree;
 mod turn_overhead;
 
 use std::io::Write;
@@ -70,8 +74,21 @@ impl Extent {
 }
 
 /// The benchmarks, in the order in which they run.
-const NAMES: [&str; 10] =
-    ["turn-overhead", "sustained", "memory", "start", "kill", "pacing", "recall", "dispatch", "guard", "query"];
+const NAMES: [&str; 13] = [
+    "turn-overhead",
+    "sustained",
+    "memory",
+    "start",
+    "kill",
+    "pacing",
+    "recall",
+    "dispatch",
+    "guard",
+    "query",
+    "queue",
+    "tree",
+    "revival",
+];
 
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
@@ -117,6 +134,9 @@ async fn measure(name: &str, extent: Extent) -> Result<Report> {
         "dispatch" => dispatch::run(extent).await,
         "guard" => guard::run(extent).await,
         "query" => query::run(extent).await,
+        "queue" => queue::run(extent).await,
+        "tree" => tree::run(extent).await,
+        "revival" => revival::run(extent).await,
         other => bail!("there is no benchmark `{other}`"),
     }
 }

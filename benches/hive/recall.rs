@@ -153,6 +153,11 @@ pub async fn run(extent: Extent) -> Result<Report> {
     })
 }
 
+/// Saves so many entries of one chunk each in a database that is made for it, in the words of a language of our own.
+pub async fn remember(path: &Path, chunks: usize) -> Result<()> {
+    fill(path, &Language::new(), chunks).await
+}
+
 /// Saves so many entries of one chunk each, as `memory_save` does.
 async fn fill(path: &Path, language: &Language, chunks: usize) -> Result<()> {
     let (db, library, team) = (Db::open(path).await?, Library::embedded(), TeamName::main());

@@ -1,4 +1,5 @@
-//! `start`: from the start of the process until both platforms are listened to.
+//! `start`: from the start of the process until both platforms are listened to: with nothing, with many old messages, and
+//! with many teams and memories.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -9,12 +10,15 @@ use fakes::product::Setup;
 use fakes::telegram::Telegram;
 
 use crate::Extent;
+use crate::forest;
 use crate::house::{self, CONNECTED};
 use crate::machine::Machine;
 use crate::old;
 use crate::raw;
+use crate::recall;
 use crate::report::{Compared, Figure, Goal, Report};
 use crate::spread::median;
+use crate::tree;
 
 /// The most that a start may take, in milliseconds.
 const GOAL_MS: f64 = 60.0;
@@ -79,7 +83,14 @@ pub async fn run(extent: Extent) -> Result<Report> {
     let database = filled.run_dir().join("openhive.db");
     old::make(&database, messages).await?;
     platforms.start(&filled).await?;
+    let (teams, memories) = (extent.of(10_000, 200), extent.of(100_000, 1_000));
+    let hive = setup("hive");
+    tree::prepare(&hive, &forest::teams(teams)?).await?;
+    let hive_database = hive.run_dir().join("openhive.db");
+    recall::remember(&hive_database, memories).await?;
+    platforms.start(&hive).await?;
 
+    let (mut hive_ms, mut hive_floor) = (vec![], vec![]);
     let (mut empty_ms, mut empty_floor, mut old_ms, mut old_floor) = (vec![], vec![], vec![], vec![]);
     let (mut telegram, mut discord) = (vec![], vec![]);
     for pair in 0..extent.pairs {
@@ -91,6 +102,8 @@ pub async fn run(extent: Extent) -> Result<Report> {
         empty_floor.push(floor_ms(&fresh, &folder.path().join(format!("empty-{pair}.db"))).await?);
         old_ms.push(platforms.start(&filled).await?.both());
         old_floor.push(floor_ms(&filled, &database).await?);
+        hive_ms.push(platforms.start(&hive).await?.both());
+        hive_floor.push(floor_ms(&hive, &hive_database).await?);
         // Whatever the last one left to the disk is not the next one's to wait for.
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
@@ -98,18 +111,20 @@ pub async fn run(extent: Extent) -> Result<Report> {
     Ok(Report {
         name: "start".to_owned(),
         about: format!(
-            "from the start of the process until Discord is identified to and Telegram polled, on an empty database \
-             and on one with {messages} old messages"
+            "from the start of the process until Discord is identified to and Telegram polled, on an empty database, \
+             on one with {messages} old messages, and on one with {teams} teams and {memories} memories"
         ),
         pairs: extent.pairs,
         quick: extent.quick,
         compared: vec![
             Compared::of("empty database", "ms", &empty_ms, floor_is, &empty_floor),
             Compared::of("old messages", "ms", &old_ms, floor_is, &old_floor),
+            Compared::of("teams and memories", "ms", &hive_ms, floor_is, &hive_floor),
         ],
         goals: vec![
             Goal::at_most("start on an empty database", median(&empty_ms), GOAL_MS, "ms"),
             Goal::at_most("start with old messages", median(&old_ms), GOAL_MS, "ms"),
+            Goal::at_most("start with teams and memories", median(&hive_ms), GOAL_MS, "ms"),
         ],
         also: vec![
             Figure::new("of that, until Telegram is polled", median(&telegram), "ms"),

@@ -1,5 +1,7 @@
 //! `hive doctor`: what is wrong, and what to do about it.
 
+mod teams;
+
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -61,6 +63,7 @@ fn conclude(found: &Findings) -> Result<ExitCode> {
 async fn look(config: &Config, offline: bool, found: &mut Findings) -> Result<()> {
     database(config, found).await?;
     admins(config, found).await?;
+    teams::look(config, found).await?;
     if offline {
         return found.note("nobody on the network was asked (--offline)");
     }

@@ -40,7 +40,10 @@ pub(super) fn run(config: &Config, wanted: &Wanted) -> Result<ExitCode> {
         show(&latest, wanted)?;
         // One more may have happened between the two looks.
         seen = latest.last().map_or(seen, |event| event.id.max(seen));
-        while wanted.follow {
+        if !wanted.follow {
+            return Ok(ExitCode::SUCCESS);
+        }
+        loop {
             let some = db.read(async |conn| events::after(conn, seen, BATCH).await).await?;
             match some.last() {
                 Some(last) => seen = last.id,
@@ -49,7 +52,6 @@ pub(super) fn run(config: &Config, wanted: &Wanted) -> Result<ExitCode> {
             let of_team = |event: &Event| wanted.team.as_ref().is_none_or(|team| event.team == team.as_str());
             show(&some.into_iter().filter(of_team).collect::<Vec<_>>(), wanted)?;
         }
-        Ok(ExitCode::SUCCESS)
     })
 }
 

@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::{Context, Result, ensure};
-use base::{Clock, Scrub};
+use anyhow::{Context, Result, bail};
+use base::{Clock, Scrub, TeamName};
 use channels::{ConversationId, SenderId};
 use org::trust::{TrustRow, Verdict, Where, decide};
 use store::Db;
@@ -12,7 +12,7 @@ use tools::{ActiveSet, AgentKind, Catalogue, Grant};
 
 use super::{block_on, print, run::open};
 use crate::config::Config;
-use crate::toolkit;
+use crate::toolkit::{self, Kit, Rights};
 
 /// Who is asked about.
 pub(super) struct Question {
@@ -61,12 +61,24 @@ async fn answer(config: &Config, question: &Question) -> Result<(String, bool)> 
 /// # Errors
 /// If there is no such team, or the hive's rows cannot be read.
 pub(super) async fn granted(config: &Config, team: &str, agent: AgentKind) -> Result<(Arc<Catalogue>, Grant)> {
-    let teams = [base::ids::MAIN];
-    ensure!(teams.contains(&team), "there is no team `{team}`; there is: {}", teams.join(", "));
+    let name: TeamName = team.parse()?;
     let db = open(config).await?;
-    let catalogue = catalogue(config, &db).await?;
-    let grant = toolkit::main_grant(&db, Clock::Wall, &config.settings.team).await?;
-    if agent == AgentKind::Main {
+    let names = async |conn: &mut store::Conn| {
+        let root = store::teams::get(conn, &TeamName::main()).await?;
+        let below = store::teams::descendants(conn, &TeamName::main()).await?;
+        Ok(root.into_iter().chain(below).map(|team| team.name).collect::<Vec<_>>())
+    };
+    let names = db.read(names).await?;
+    if !names.contains(&name) {
+        let names: Vec<&str> = names.iter().map(TeamName::as_str).collect();
+        bail!("there is no team `{team}`; there is: {}", names.join(", "));
+    }
+    let kit = kit(config, &db).await?;
+    let catalogue = kit.executor.catalogue;
+    let rights = Rights::open(&db, Clock::Wall, &catalogue, &config.settings.team).await?;
+    let grant = rights.of_team(&kit.tree, &name).await?.held.grant.clone();
+    // A team's own agent is what is asked about where nothing else is said.
+    if agent == AgentKind::Main || (agent == AgentKind::Sub && !name.is_main()) {
         return Ok((catalogue, grant));
     }
     // Whoever works for the main agent has at most what it has.
@@ -74,7 +86,8 @@ pub(super) async fn granted(config: &Config, team: &str, agent: AgentKind) -> Re
     Ok((catalogue, Grant { agent, parent: Some(parent), ..grant }))
 }
 
-async fn catalogue(config: &Config, db: &Db) -> Result<Arc<Catalogue>> {
+/// The tools of this configuration, and the tree of its teams.
+pub(super) async fn kit(config: &Config, db: &Db) -> Result<Kit> {
     let policy = Arc::new(config.trust.clone());
     let means = toolkit::Means {
         db,
@@ -87,7 +100,7 @@ async fn catalogue(config: &Config, db: &Db) -> Result<Arc<Catalogue>> {
         vault_key: config.vault_key.as_ref(),
         library: org::memory::Library::embedded(),
     };
-    Ok(toolkit::build(&means).await?.executor.catalogue)
+    toolkit::build(&means).await
 }
 
 #[cfg(test)]

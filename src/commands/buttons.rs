@@ -1,4 +1,5 @@
-//! Clicks: an admin decides about a stranger, somebody answers a question. Whoever clicks is judged, not whoever was asked.
+//! Clicks: an admin decides about a stranger, somebody answers a question or presses a board's button.
+//! Whoever clicks is judged, not whoever was asked.
 
 use anyhow::Result;
 use base::Moment;
@@ -8,7 +9,7 @@ use org::trust::Verdict;
 use org::trust::change::{self, Actor, Change, Role, Via};
 use store::{Conn, strangers};
 
-use super::Facts;
+use super::{Facts, board};
 
 /// Does what a button says. `Some`: words for whoever clicked; without them the notice's own change is the answer.
 pub(super) async fn click(
@@ -20,7 +21,14 @@ pub(super) async fn click(
 ) -> Result<Option<String>> {
     let Content::Click { data, .. } = &event.content else { return Ok(None) };
     if let Some(button) = questions::of_button(data) {
-        return questions::press(conn, button, &event.sender.id, verdict, now).await;
+        let words = questions::press(conn, button, &event.sender.id, verdict, now).await?;
+        if words.is_none() {
+            org::teams::confirm::decided(conn, button.0, now).await?;
+        }
+        return Ok(words);
+    }
+    if let Some(pressed) = board::of_button(data) {
+        return board::press(conn, event, verdict, pressed, now).await.map(Some);
     }
     let Some((word, id)) = data.split_once(':').and_then(|(word, id)| Some((word, id.parse::<i64>().ok()?))) else {
         return Ok(Some("This button means nothing to me any more.".to_owned()));

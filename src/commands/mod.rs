@@ -7,11 +7,13 @@
 //! | `values` | words → people, places, spans |
 //! | `menu` | registry → the platforms' menus |
 //! | `buttons`, `typed` | answers to questions: clicks, and words |
+//! | `board` | the live message of teams at work, and its buttons |
 //! | the rest | one command or one family each |
 //!
 //! Every command, by whatever path it came, passes [`Commands::answer`]: there its sender is judged anew and the
 //! admin's commands are kept for admins. What a command changes and what it says are one transaction.
 
+pub mod board;
 mod buttons;
 mod help;
 mod menu;

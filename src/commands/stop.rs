@@ -1,10 +1,12 @@
 //! `/stop`: really ends the turn that runs.
 
 use anyhow::Result;
+use base::{Moment, TeamName};
 use channels::{Content, OptionKind};
+use store::notes::Reader;
 use store::tasks::{self, StopAsked};
 use store::topics::Topic;
-use store::{Conn, inbox, outbox, topics};
+use store::{Conn, inbox, notes, outbox, topics};
 
 use super::{Asked, Command, Takes, Who};
 
@@ -28,14 +30,33 @@ async fn run(conn: &mut Conn, asked: &Asked<'_>) -> Result<String> {
     };
     let mut stopped = Vec::new();
     for topic in meant {
-        if tasks::ask_to_stop(conn, topic.id, StopAsked::Person).await? {
-            stopped.push(format!("`{}` **{}**", topic.id, crate::welcome::escaped(&topic.name)));
+        let running = tasks::ask_to_stop(conn, topic.id, StopAsked::Person).await?;
+        let work = stop_work(conn, &topic, asked.now).await?;
+        if running || work > 0 {
+            let work = match work {
+                0 => String::new(),
+                1 => " and a task of a team".to_owned(),
+                count => format!(" and {count} tasks of teams"),
+            };
+            stopped.push(format!("`{}` **{}**{work}", topic.id, crate::welcome::escaped(&topic.name)));
         }
     }
     Ok(match stopped.is_empty() {
         true => "Nothing is running here.".to_owned(),
         false => format!("Stopping {}.", stopped.join(", ")),
     })
+}
+
+/// Ends what teams do for a topic, and what they were to do. How many tasks. The main agent reads of those that never
+/// began; of the others, whoever gave them hears from their turns.
+pub(super) async fn stop_work(conn: &mut Conn, topic: &Topic, now: Moment) -> Result<usize> {
+    let running = tasks::stop_work_of_topic(conn, topic.id).await?;
+    let cancelled = tasks::cancel_work_of_topic(conn, topic.id, "stopped by a person", now).await?;
+    let reader = Reader { team: TeamName::main(), topic: Some(topic.id) };
+    for (id, team) in &cancelled {
+        notes::add(conn, &reader, team, &format!("Task {id} was cancelled by a person before it began."), now).await?;
+    }
+    Ok(running.len() + cancelled.len())
 }
 
 /// The topic that is named, or that of the message this answers, or all of the conversation's.

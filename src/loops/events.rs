@@ -169,8 +169,8 @@ impl Copies {
         }
         let (workspaces, unsynced, left) = (copying.workspaces.clone(), self.unsynced.clone(), self.left.clone());
         let sync = move || {
-            let files = unsynced.iter().map(|team| workspaces.event_file(team, left.get(team).copied()));
-            files.map(|file| file?.map_or(Ok(()), |file| file.sync())).collect::<io::Result<()>>()
+            let mut files = unsynced.iter().map(|team| workspaces.event_file(team, left.get(team).copied()));
+            files.try_for_each(|file| file?.map_or(Ok(()), |file| file.sync()))
         };
         tokio::task::spawn_blocking(sync)
             .await

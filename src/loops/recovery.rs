@@ -11,6 +11,8 @@ use crate::session::{GIVEN_UP, answers_people, give_up_work, reply_rows};
 
 /// A turn that was begun so often without an end is given up: it may be what ends the process.
 const ATTEMPTS_MAX: i64 = 5;
+/// Most tasks that are put back in one transaction.
+const TOGETHER: usize = 2_000;
 
 /// Puts every running task back into its lane: nobody works on it. How many.
 pub async fn run(db: &Db, clock: Clock, render: RenderLimits) -> Result<usize> {
@@ -29,12 +31,13 @@ pub async fn run(db: &Db, clock: Clock, render: RenderLimits) -> Result<usize> {
 
 /// Puts tasks back whose worker is gone, or gives them up, in words that people see.
 pub async fn take_over(db: &Db, abandoned: &[(TaskId, i64)], render: RenderLimits, now: Moment) -> Result<()> {
-    for &(id, attempts) in abandoned {
-        db.tx("take over a task", async |conn| match attempts < ATTEMPTS_MAX {
-            true => tasks::put_back(conn, id, now).await,
-            false => give_up(conn, id, render, now).await,
-        })
-        .await?;
+    let (again, over): (Vec<_>, Vec<_>) = abandoned.iter().partition(|(_, attempts)| *attempts < ATTEMPTS_MAX);
+    let again: Vec<TaskId> = again.into_iter().map(|(id, _)| id).collect();
+    for some in again.chunks(TOGETHER) {
+        db.tx("take over tasks", async |conn| tasks::put_back(conn, some, now).await).await?;
+    }
+    for (id, _) in over {
+        db.tx("give up a task", async |conn| give_up(conn, id, render, now).await).await?;
     }
     Ok(())
 }

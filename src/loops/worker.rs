@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use anyhow::Result;
 use base::{TaskId, Tasks, clock};
-use store::Bell;
 use store::tasks as rows;
 use store::tasks::{StopAsked, Task};
+use store::{Bell, questions};
 
 use crate::session::{self, Ended, Halt, Sessions, Why};
 
-/// Most turns that run at once.
+/// Most turns that run at once; a turn that waits for whoever gave its task is none of them.
 const RUNNING_MAX: usize = 64;
 /// How long a claim holds without a word from its worker. Upkeep renews it every [`super::upkeep::EVERY`].
 pub const LEASE: Duration = Duration::from_secs(120);
@@ -93,7 +93,13 @@ async fn scan(sessions: &Arc<Sessions>, running: &Running, turns: &Tasks) -> Res
         };
         running.with(|running| running.get(&id).inspect(|halt| halt.now(why)).is_some());
     }
-    let room = RUNNING_MAX.saturating_sub(running.with(|running| running.len()));
+    let at_work = running.with(|running| running.len());
+    let waiting = match at_work < RUNNING_MAX {
+        true => 0,
+        false => sessions.db.read(async |conn| questions::open_by(conn, tools::protocol::ASKS).await).await?,
+    };
+    // Whoever waits for an answer leaves its room to whoever is to give it.
+    let room = RUNNING_MAX.saturating_sub(at_work.saturating_sub(usize::try_from(waiting)?));
     if found.claimable && room > 0 {
         let limit = u32::try_from(room).unwrap_or(u32::MAX);
         let claimed = sessions
@@ -135,7 +141,7 @@ fn start(sessions: &Arc<Sessions>, running: &Running, turns: &Tasks, task: Task)
 /// The hive stops: the task waits for the next start, which enters the same turn again.
 async fn leave(sessions: &Sessions, task: &Task) {
     let now = sessions.clock.now();
-    let left = sessions.db.tx("leave a turn", async |conn| rows::put_back(conn, task.id, now).await).await;
+    let left = sessions.db.tx("leave a turn", async |conn| rows::put_back(conn, &[task.id], now).await).await;
     match left {
         Ok(()) => tracing::info!(task.id = task.id.0, "task {} waits for the next start", task.id),
         Err(error) => tracing::warn!(task.id = task.id.0, "task {} could not be put back: {error:#}", task.id),

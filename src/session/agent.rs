@@ -3,14 +3,15 @@
 //! An agent is made for one turn from what the rows and its team's folder say then, so that a changed rule, skill or
 //! grant holds from the next turn on, and a team at rest takes no memory.
 
+mod books;
+
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result};
 use base::TeamName;
 use llm::{Model, Models, ToolDef};
 use org::handbook::Handbook;
-use org::markdown::{Folder, Whose};
 use org::rules::{Cascade, Place, Role, Rule};
 use org::teams::{TeamConfig, Tree};
 use store::tasks::Task;
@@ -22,6 +23,7 @@ use tools::{AgentKind, Grant, Toolbox};
 use super::prompt::{Fixed, Identity, Own, OwnTools, Station};
 use crate::config;
 use crate::toolkit::{Held, Outfit, Rights};
+use books::Books;
 
 /// The toolbox of scouts.
 const SCOUT: &str = "scout";
@@ -105,19 +107,41 @@ pub struct Agents {
     pub prompts: Prompts,
     /// The teams' folders.
     pub teams_dir: PathBuf,
+    /// What was made for turns before this one.
+    pub made: Made,
 }
 
-/// A team as the rows and its folder have it now.
+/// What was made for turns before this one, and is used again as long as what it was made from is the same.
+#[derive(Default)]
+pub struct Made {
+    books: Books,
+    main: Mutex<Option<(House, Agent)>>,
+}
+
+/// A team as the rows and its folder have it now: everything that its agent is made from.
 struct House {
     team: teams::Team,
     children: Vec<teams::Team>,
     scope: Vec<String>,
-    book: Handbook,
-    /// The rules of the teams above, the root's first.
-    above: Vec<Vec<Rule>>,
+    book: Arc<Handbook>,
+    /// What the folders of the teams above say, the root's first.
+    above: Vec<Arc<Handbook>>,
     config: TeamConfig,
     held: Arc<Held>,
     toolboxes: Vec<toolboxes::Toolbox>,
+}
+
+impl House {
+    /// Whether nothing differs. What is shared is the same where it was neither read nor made anew.
+    fn is_same(&self, other: &House) -> bool {
+        (&self.team, &self.children, &self.scope) == (&other.team, &other.children, &other.scope)
+            && Arc::ptr_eq(&self.held, &other.held)
+            && Arc::ptr_eq(&self.book, &other.book)
+            && (self.above.len() == other.above.len())
+            && self.above.iter().zip(&other.above).all(|(one, other)| Arc::ptr_eq(one, other))
+            && self.config == other.config
+            && self.toolboxes == other.toolboxes
+    }
 }
 
 impl Agents {
@@ -138,8 +162,19 @@ impl Agents {
     /// Where the team is gone, or its configuration cannot be understood.
     pub(super) async fn of_team(&self, db: &Db, name: &TeamName) -> Result<Agent> {
         let house = self.house(db, name).await?;
-        let role = if name.is_main() { Role::Main } else { Role::Team };
-        self.agent(&house, role, Identity::Orchestrator { skill: None }, house.held.clone())
+        let make = |role| self.agent(&house, role, Identity::Orchestrator { skill: None }, house.held.clone());
+        if !name.is_main() {
+            return make(Role::Team);
+        }
+        // People wait for it, and it is the same for nearly all of its turns.
+        if let Some((from, agent)) = &*self.made.main.lock().unwrap_or_else(PoisonError::into_inner)
+            && from.is_same(&house)
+        {
+            return Ok(agent.clone());
+        }
+        let agent = make(Role::Main)?;
+        *self.made.main.lock().unwrap_or_else(PoisonError::into_inner) = Some((house, agent.clone()));
+        Ok(agent)
     }
 
     /// A subagent of a team: what its team's agent has, and no more than its file says.
@@ -218,23 +253,22 @@ impl Agents {
         }
         let mut above = Vec::with_capacity(chain.len());
         for (team, _) in &chain[..chain.len() - 1] {
-            above.push(self.handbook(team)?.org_rules);
+            above.push(self.handbook(team)?);
         }
         let config = chain.into_iter().next_back().map(|(_, config)| config).context("a chain ends with its team")?;
         self.outfit.fit(name, &config)?;
         Ok(House { team, children, scope, book: self.handbook(name)?, above, config, held, toolboxes })
     }
 
-    /// What a team's folder says. It is small and local: reading it takes less than handing the work to another thread.
-    fn handbook(&self, team: &TeamName) -> Result<Handbook> {
-        let path = self.teams_dir.join(team.as_str());
-        let folder = Folder::open(&path, Whose::Team).with_context(|| format!("open {}", path.display()))?;
-        Ok(Handbook::read(&folder, team, |name| self.rights.catalogue().by_name(name).is_some()))
+    /// What a team's folder says.
+    fn handbook(&self, team: &TeamName) -> Result<Arc<Handbook>> {
+        let is_tool = |name: &str| self.rights.catalogue().by_name(name).is_some();
+        self.made.books.read(&self.teams_dir.join(team.as_str()), team, is_tool)
     }
 
     fn agent(&self, house: &House, role: Role, identity: Identity<'_>, held: Arc<Held>) -> Result<Agent> {
         let name = &house.team.name;
-        let above: Vec<&[Rule]> = house.above.iter().map(Vec::as_slice).collect();
+        let above: Vec<&[Rule]> = house.above.iter().map(|book| book.org_rules.as_slice()).collect();
         let place = Place {
             team: name,
             role,
@@ -244,7 +278,8 @@ impl Agents {
             own: &house.book.team_rules,
         };
         let delegates = role != Role::Subagent;
-        let children: Vec<_> = house.children.iter().map(|team| (team.name.clone(), team.description.clone())).collect();
+        let children: Vec<_> =
+            house.children.iter().map(|team| (team.name.clone(), team.description.clone())).collect();
         let workspace = self.teams_dir.join(name.as_str());
         let own = Own {
             station: Station {

@@ -37,6 +37,8 @@ pub struct Spender<'a> {
 pub(crate) enum Over {
     /// This topic's.
     Topic,
+    /// This team's.
+    Team,
     /// The whole hive's.
     Hive,
 }
@@ -46,6 +48,7 @@ impl Over {
     pub(super) fn sentence(self) -> &'static str {
         match self {
             Over::Topic => "⚠️ Today's budget of this topic is used up. It starts anew at 00:00 UTC.",
+            Over::Team => "⚠️ Today's budget of this team is used up. It starts anew at 00:00 UTC.",
             Over::Hive => "⚠️ Today's budget of this hive is used up. It starts anew at 00:00 UTC.",
         }
     }
@@ -58,13 +61,7 @@ impl Ledger {
     }
 
     /// The ledger's row for a call.
-    pub fn entry(
-        &self,
-        of: Spender<'_>,
-        purpose: &'static str,
-        model: &ModelRef,
-        used: &Usage,
-    ) -> usage::Entry {
+    pub fn entry(&self, of: Spender<'_>, purpose: &'static str, model: &ModelRef, used: &Usage) -> usage::Entry {
         let tokens = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
         usage::Entry {
             run: of.run,
@@ -85,14 +82,15 @@ impl Ledger {
     pub(crate) async fn refuses(
         &self,
         db: &Db,
-        topic: Option<TopicId>,
+        (topic, team): (Option<TopicId>, Option<(&TeamName, org::teams::Budgets)>),
         model: &ModelRef,
         request: &Request,
         now: Moment,
     ) -> Result<Option<Over>> {
         let rules = &self.rules;
         let bounded = [rules.topic_daily_usd, rules.hive_daily_usd, rules.topic_daily_tokens, rules.hive_daily_tokens];
-        if bounded.iter().all(Option::is_none) {
+        let team = team.filter(|(_, own)| *own != org::teams::Budgets::default());
+        if bounded.iter().all(Option::is_none) && team.is_none() {
             return Ok(None);
         }
         let most = Usage {
@@ -103,13 +101,17 @@ impl Ledger {
         let tokens = most.input_tokens + most.output_tokens;
         let cost = self.cost(model, &most).map_or(0, |cost| u64::try_from(cost).unwrap_or(0));
         let day = base::clock::day(now);
-        let (of_topic, of_hive) = db
+        let (of_topic, of_team, of_hive) = db
             .read(async |conn| {
                 let of_topic = match topic {
                     Some(topic) => usage::of_day(conn, day, Some(topic)).await?,
                     None => Spent::default(),
                 };
-                Ok((of_topic, usage::of_day(conn, day, None).await?))
+                let of_team = match team {
+                    Some((team, _)) => usage::of_team(conn, day, team).await?,
+                    None => Spent::default(),
+                };
+                Ok((of_topic, of_team, usage::of_day(conn, day, None).await?))
             })
             .await?;
         let breaks = |spent: Spent, usd: Option<u64>, most_tokens: Option<u64>| {
@@ -121,6 +123,17 @@ impl Ledger {
         if topic.is_some() && breaks(of_topic, rules.topic_daily_usd, rules.topic_daily_tokens) {
             return Ok(Some(Over::Topic));
         }
+        if let Some((_, own)) = team
+            && breaks(of_team, own.daily_usd.map(micro_usd), own.daily_tokens)
+        {
+            return Ok(Some(Over::Team));
+        }
         Ok(breaks(of_hive, rules.hive_daily_usd, rules.hive_daily_tokens).then_some(Over::Hive))
     }
+}
+
+/// Dollars as the ledger counts them.
+fn micro_usd(usd: f64) -> u64 {
+    // A configuration has no more than some billions, which a float holds exactly enough.
+    (usd.max(0.0) * 1e6).round() as u64
 }

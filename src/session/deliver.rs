@@ -9,17 +9,19 @@
 //! A new team's first task wakes nobody: its notice says that it is ready, and the topic can read it.
 
 use anyhow::Result;
-use base::Moment;
+use base::{Moment, RunId};
 use channels::Action;
 use channels::render::RenderLimits;
 use store::notes::{self, Reader};
 use store::outbox::{self, New};
 use store::runs::{self, Run};
-use store::tasks::{self, End, Kind, Task};
+use store::tasks::{self, End, Kind, Options, Task};
 use store::teams::{self, State};
 use store::{Conn, topics};
+use tools::protocol::{waits_for, wake};
 
 use super::finish::{Ending, reply_rows};
+use super::told;
 
 /// The longest result that is kept and passed on, in characters: a longer one belongs into a file.
 pub(super) const RESULT_CHARS_MAX: usize = 10_000;
@@ -38,7 +40,7 @@ pub(super) async fn write(conn: &mut Conn, done: &Delivered<'_>, now: Moment) ->
     if !runs::finish(conn, *run, ending.end, &ending.note, now).await? {
         return Ok(());
     }
-    end(conn, task, ending, done.render, now).await
+    end(conn, task, Some(run.id), ending, done.render, now).await
 }
 
 /// Ends the task of a team that was begun again and again without an end.
@@ -48,12 +50,15 @@ pub(super) async fn write(conn: &mut Conn, done: &Delivered<'_>, now: Moment) ->
 pub async fn give_up(conn: &mut Conn, task: &Task, note: &str, render: RenderLimits, now: Moment) -> Result<()> {
     let reply = Some(format!("⚠️ {note}"));
     let ending = Ending { end: End::Failed, note: note.to_owned(), reply, reply_to: None, passes: None };
-    end(conn, task, &ending, render, now).await
+    let ending = told::as_told(conn, task, ending).await?;
+    let run = runs::of_task(conn, task.id).await?.map(|run| run.id);
+    end(conn, task, run, &ending, render, now).await
 }
 
 async fn end(
     conn: &mut Conn,
     task: &Task,
+    run: Option<RunId>,
     ending: &Ending,
     render: RenderLimits,
     now: Moment,
@@ -69,14 +74,14 @@ async fn end(
     // Whoever replaced it, or has taken its team away, knows.
     let Some(_) = &ending.reply else { return Ok(()) };
     report(conn, task, ending, &result, now).await?;
-    announce(conn, task, ending, &result, render, now).await
+    announce(conn, task, run, &notice(task, ending, &result), render, now).await
 }
 
 /// Tells the team that gave it.
 async fn report(conn: &mut Conn, task: &Task, ending: &Ending, result: &str, now: Moment) -> Result<()> {
-    let Some(giver) = &task.giver else { return Ok(()) };
-    if !matches!(task.kind, Kind::Delegate | Kind::Result | Kind::Bootstrap) || teams::get(conn, giver).await?.is_none()
-    {
+    // Nobody has given the turn that answers a question.
+    let Some(giver) = waits_for(task).filter(|_| task.options.answers.is_none()) else { return Ok(()) };
+    if teams::get(conn, giver).await?.is_none() {
         return Ok(());
     }
     let what = match ending.end {
@@ -105,46 +110,22 @@ async fn report(conn: &mut Conn, task: &Task, ending: &Ending, result: &str, now
         let reader = Reader { team: giver.clone(), topic: None };
         return notes::add(conn, &reader, &task.team, &text, now).await;
     }
-    wake(conn, task, &text, now).await
-}
-
-/// Has the team that gave it go on, with the turn in which it gave it. What that comes to is for whoever gave that
-/// turn's task.
-async fn wake(conn: &mut Conn, task: &Task, text: &str, now: Moment) -> Result<()> {
-    let Some(giver) = &task.giver else { return Ok(()) };
-    let before = match task.cause {
-        Some(cause) => runs::task(conn, cause).await?,
-        None => None,
-    };
-    let before = match before {
-        Some(id) => tasks::get(conn, id).await?,
-        None => None,
-    };
-    let waits = before.filter(|before| matches!(before.kind, Kind::Delegate | Kind::Result));
-    let new = tasks::New {
-        priority: task.priority,
-        giver: waits.as_ref().and_then(|before| before.giver.as_ref()),
-        cause: waits.as_ref().and_then(|before| before.cause),
-        continues: task.cause,
-        ..tasks::New::of(giver, Kind::Result, text, &task.origin)
-    };
-    tasks::give(conn, &new, now).await?;
-    Ok(())
+    wake(conn, task, &text, Options::default(), now).await
 }
 
 /// Tells the conversation that caused it.
 async fn announce(
     conn: &mut Conn,
     task: &Task,
-    ending: &Ending,
-    result: &str,
+    run: Option<RunId>,
+    text: &str,
     render: RenderLimits,
     now: Moment,
 ) -> Result<()> {
     let Some(conversation) = &task.origin.conversation else { return Ok(()) };
-    let template =
-        New { topic: task.origin.topic, ..New::message(conversation, Action::Delete { message_id: String::new() }) };
-    for row in reply_rows(conversation, &notice(task, ending, result), render, &template) {
+    let action = Action::Delete { message_id: String::new() };
+    let template = New { topic: task.origin.topic, run, ..New::message(conversation, action) };
+    for row in reply_rows(conversation, text, render, &template) {
         outbox::push(conn, &row, now).await?;
     }
     Ok(())

@@ -16,6 +16,7 @@
 //! | `draft` | a text that is still being written, shown as it grows |
 //! | `finish` | the reply and the end of the turn, in one transaction |
 //! | `deliver` | what a team made of a task, for whoever waits for it |
+//! | `told` | what a task itself said it came to |
 //! | `apology` | errors in words for people |
 
 mod agent;
@@ -29,6 +30,7 @@ mod enter;
 mod finish;
 mod history;
 mod prompt;
+mod told;
 mod turn;
 
 use std::sync::Arc;
@@ -43,7 +45,7 @@ use tools::Executor;
 use crate::config::{Attachments, DuringTurn};
 use crate::voices::Voices;
 
-pub use agent::{Agent, Agents, Mind, Prompts};
+pub use agent::{Agent, Agents, Made, Mind, Prompts};
 pub use apology::GIVEN_UP;
 pub use asked::Asked;
 pub use budget::{Ledger, Spender};

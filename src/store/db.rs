@@ -73,8 +73,7 @@ pub enum Bell {
 const BELLS: usize = Bell::ALL.len();
 
 impl Bell {
-    const ALL: [Bell; 6] =
-        [Bell::Inbox, Bell::Tasks, Bell::Outbox, Bell::Questions, Bell::Tools, Bell::Events];
+    const ALL: [Bell; 6] = [Bell::Inbox, Bell::Tasks, Bell::Outbox, Bell::Questions, Bell::Tools, Bell::Events];
 
     fn of_table(table: &str) -> Option<Bell> {
         match table {

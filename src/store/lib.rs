@@ -9,6 +9,7 @@ mod schema;
 mod sql;
 
 pub mod audit;
+pub mod boards;
 pub mod calls;
 pub mod cursors;
 pub mod events;
@@ -19,6 +20,7 @@ pub mod memory;
 pub mod notes;
 pub mod outbox;
 pub mod pairings;
+pub mod protocol;
 pub mod questions;
 pub mod retention;
 pub mod runs;

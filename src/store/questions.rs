@@ -1,4 +1,4 @@
-//! Questions to people in the middle of a turn.
+//! Questions in the middle of a turn: to people, and of a task to whoever gave it.
 
 use anyhow::{Context, Result, bail};
 use base::{Moment, OutboxId, RunId, TeamName};
@@ -191,6 +191,25 @@ pub async fn of_call(conn: &mut Conn, asking: &Asking) -> Result<Option<Question
 pub async fn asked_by(conn: &mut Conn, run: RunId, tool: &str) -> Result<bool> {
     let sql = "SELECT EXISTS (SELECT 1 FROM questions WHERE run = $1 AND tool = $2)";
     sql::query_scalar(sql).bind(run.0).bind(tool).fetch_one(conn).await
+}
+
+/// How many questions of such a tool a turn has asked.
+pub async fn count_by(conn: &mut Conn, run: RunId, tool: &str) -> Result<i64> {
+    let sql = "SELECT count(*) FROM questions WHERE run = $1 AND tool = $2";
+    sql::query_scalar(sql).bind(run.0).bind(tool).fetch_one(conn).await
+}
+
+/// The latest question of such a tool that a turn has asked.
+pub async fn last_by(conn: &mut Conn, run: RunId, tool: &str) -> Result<Option<Question>> {
+    let sql = format!("{COLUMNS} WHERE q.run = $1 AND q.tool = $2 ORDER BY q.id DESC LIMIT 1");
+    let raw: Option<Raw> = sql::query_as(sql).bind(run.0).bind(tool).fetch_optional(conn).await?;
+    raw.map(Question::try_from).transpose()
+}
+
+/// How many questions of such a tool have no answer, in all turns.
+pub async fn open_by(conn: &mut Conn, tool: &str) -> Result<i64> {
+    let sql = "SELECT count(*) FROM questions WHERE outcome IS NULL AND tool = $1";
+    sql::query_scalar(sql).bind(tool).fetch_one(conn).await
 }
 
 /// The questions of a turn that have no answer.

@@ -75,12 +75,12 @@ pub(crate) fn query(text: impl Into<Cow<'static, str>>) -> Query {
 
 /// A statement that reads rows of several columns.
 pub(crate) fn query_as<T: FromRow>(text: impl Into<Cow<'static, str>>) -> Rows<T> {
-    Rows { query: query(text), read: T::from_row, of: PhantomData }
+    Rows { query: query(text), columns: T::COLUMNS, read: T::from_row, of: PhantomData }
 }
 
 /// A statement that reads rows of one column.
 pub(crate) fn query_scalar<T: FromSql>(text: impl Into<Cow<'static, str>>) -> Rows<T> {
-    Rows { query: query(text), read: |row| row.get(0), of: PhantomData }
+    Rows { query: query(text), columns: &[], read: |row, _| row.get(0), of: PhantomData }
 }
 
 /// A statement with the values of its `$1`, `$2`, ….
@@ -131,7 +131,8 @@ impl Query {
 /// A statement whose rows are read as `T`.
 pub(crate) struct Rows<T> {
     query: Query,
-    read: fn(&Row<'_>) -> rusqlite::Result<T>,
+    columns: &'static [&'static str],
+    read: fn(&Row<'_>, &[usize]) -> rusqlite::Result<T>,
     of: PhantomData<fn() -> T>,
 }
 
@@ -161,6 +162,8 @@ impl<T> Rows<T> {
         let values = self.query.values?;
         let mut statement = conn.0.prepare_cached(&self.query.text)?;
         bind(&mut statement, &values)?;
+        // Names are looked up once, and not in every row.
+        let at = self.columns.iter().map(|name| statement.column_index(name)).collect::<rusqlite::Result<Vec<_>>>()?;
         // A change is over only when all its rows were seen.
         let limit = if statement.readonly() { limit } else { usize::MAX };
         let mut rows = statement.raw_query();
@@ -168,7 +171,7 @@ impl<T> Rows<T> {
         while found.len() < limit
             && let Some(row) = rows.next()?
         {
-            found.push((self.read)(row)?);
+            found.push((self.read)(row, &at)?);
         }
         Ok(found)
     }
@@ -196,14 +199,17 @@ pub(crate) fn code(error: &anyhow::Error) -> Option<i32> {
 
 /// What a row is read as.
 pub(crate) trait FromRow: Sized {
-    /// Reads the row.
-    fn from_row(row: &Row<'_>) -> rusqlite::Result<Self>;
+    /// The names of the columns that it wants; empty where it takes all of them in their order.
+    const COLUMNS: &'static [&'static str];
+    /// Reads the row. `at` are the places of the wanted columns.
+    fn from_row(row: &Row<'_>, at: &[usize]) -> rusqlite::Result<Self>;
 }
 
 macro_rules! tuples {
     ($(($($column:ident $at:literal),+);)+) => { $(
         impl<$($column: FromSql),+> FromRow for ($($column,)+) {
-            fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
+            const COLUMNS: &'static [&'static str] = &[];
+            fn from_row(row: &Row<'_>, _: &[usize]) -> rusqlite::Result<Self> {
                 Ok(($(row.get::<_, $column>($at)?,)+))
             }
         }
@@ -226,8 +232,11 @@ macro_rules! row {
         $vis struct $name { $($(#[$field_meta])* $field_vis $field: $type,)+ }
 
         impl $crate::sql::FromRow for $name {
-            fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Self> {
-                Ok($name { $($field: row.get(stringify!($field))?,)+ })
+            const COLUMNS: &'static [&'static str] = &[$(stringify!($field)),+];
+            fn from_row(row: &rusqlite::Row<'_>, at: &[usize]) -> rusqlite::Result<Self> {
+                let mut at = at.iter();
+                $(let $field = row.get(*at.next().expect("a place for each column"))?;)+
+                Ok($name { $($field),+ })
             }
         }
     };

@@ -1,5 +1,6 @@
 //! The one way to do work.
 
+mod lanes;
 mod of_team;
 
 use anyhow::{Context, Result, bail};
@@ -10,9 +11,11 @@ use serde::{Deserialize, Serialize};
 use crate::sql::row;
 use crate::{Conn, sql};
 
+pub use lanes::{Found, claim, look, put_back};
 pub use of_team::{
-    Completed, Open, Running, cancel_given, cancel_queued, completed, depths, drop_queue, handed_over_since, known_correlation,
-    open_of_team, queued_of, running, running_of, same_open, stop_team, stop_work,
+    Completed, Open, Running, cancel_given, cancel_queued, cancel_work_of_topic, completed, depths, drop_queue,
+    handed_over_since, known_correlation, open_of_team, queued_of, running, running_of, same_open, stop_team,
+    stop_work, stop_work_of_topic,
 };
 
 /// What sort of work it is.
@@ -35,15 +38,8 @@ pub enum Kind {
 }
 
 impl Kind {
-    const ALL: [Kind; 7] = [
-        Kind::Message,
-        Kind::Delegate,
-        Kind::Bootstrap,
-        Kind::Trigger,
-        Kind::Handoff,
-        Kind::Escalation,
-        Kind::Result,
-    ];
+    const ALL: [Kind; 7] =
+        [Kind::Message, Kind::Delegate, Kind::Bootstrap, Kind::Trigger, Kind::Handoff, Kind::Escalation, Kind::Result];
 
     /// The word in the row.
     pub fn as_str(self) -> &'static str {
@@ -99,6 +95,9 @@ pub struct Options {
     /// Most steps of its turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_steps: Option<u32>,
+    /// The task whose question it is to answer: what its turn ends with is no result for anybody.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answers: Option<TaskId>,
 }
 
 /// Where a piece of work came from.
@@ -268,21 +267,6 @@ pub async fn give(conn: &mut Conn, new: &New<'_>, now: Moment) -> Result<TaskId>
     Ok(TaskId(id))
 }
 
-/// Claims up to `limit` tasks that are due, the most urgent and oldest first, each in a lane that is free.
-pub async fn claim(conn: &mut Conn, limit: u32, now: Moment, leased_until: Moment) -> Result<Vec<Task>> {
-    // `OR IGNORE`: of two queued tasks of one lane the unique index lets only the first run.
-    let sql = "UPDATE OR IGNORE tasks SET state = 'running', leased_until = $3, attempts = attempts + 1,
-                 started_at = coalesce(started_at, $2)
-               WHERE id IN (SELECT id FROM tasks t WHERE state = 'queued' AND due_at <= $2
-                 AND NOT EXISTS (SELECT 1 FROM tasks r WHERE r.lane = t.lane AND r.state = 'running')
-                 ORDER BY priority, id LIMIT $1)
-               RETURNING id, team, lane, kind, priority, body, conversation, topic, sender, giver, cause, continues,
-                 options, attempts, failures";
-    let mut rows: Vec<Raw> = sql::query_as(sql).bind(limit).bind(now).bind(leased_until).fetch_all(conn).await?;
-    rows.sort_by_key(|row| (row.priority, row.id));
-    rows.into_iter().map(Task::try_from).collect()
-}
-
 row! {
     struct Raw {
         id: i64,
@@ -336,28 +320,6 @@ pub async fn get(conn: &mut Conn, id: TaskId) -> Result<Option<Task>> {
     row.map(Task::try_from).transpose()
 }
 
-row! {
-    /// What a worker finds when it looks, without touching a row.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub struct Found {
-        /// There may be something to claim.
-        pub claimable: bool,
-        /// A running task is asked to end.
-        pub to_stop: bool,
-        /// When the next queued task is due that is not yet.
-        pub next_due: Option<Moment>,
-    }
-}
-
-/// Looks whether there is anything to do: a scan without work writes nothing.
-pub async fn look(conn: &mut Conn, now: Moment) -> Result<Found> {
-    let sql = "SELECT EXISTS (SELECT 1 FROM tasks t WHERE state = 'queued' AND due_at <= $1
-                   AND NOT EXISTS (SELECT 1 FROM tasks r WHERE r.lane = t.lane AND r.state = 'running')) AS claimable,
-                 EXISTS (SELECT 1 FROM tasks WHERE state = 'running' AND stop_asked IS NOT NULL) AS to_stop,
-                 (SELECT min(due_at) FROM tasks WHERE state = 'queued' AND due_at > $1) AS next_due";
-    sql::query_as(sql).bind(now).fetch_one(conn).await
-}
-
 /// Says that its worker lives.
 pub async fn renew(conn: &mut Conn, ids: &[TaskId], leased_until: Moment) -> Result<()> {
     for id in ids {
@@ -373,36 +335,18 @@ pub async fn finish(conn: &mut Conn, id: TaskId, end: End, note: &str, now: Mome
 }
 
 /// Ends a running task with what it came to. `false` where it was not running.
-pub async fn finish_with(
-    conn: &mut Conn,
-    id: TaskId,
-    end: End,
-    note: &str,
-    result: &str,
-    now: Moment,
-) -> Result<bool> {
+pub async fn finish_with(conn: &mut Conn, id: TaskId, end: End, note: &str, result: &str, now: Moment) -> Result<bool> {
     let sql = "UPDATE tasks SET state = $2, note = $3, result = $5, finished_at = $4, leased_until = NULL
                WHERE id = $1 AND state = 'running'";
     let done = sql::query(sql).bind(id.0).bind(end.as_str()).bind(note).bind(now).bind(result).execute(conn).await?;
     Ok(done.rows_affected() > 0)
 }
 
-/// Puts a running task back, to be claimed again at `due_at`; a later task of its lane may not overtake it.
-pub async fn put_back(conn: &mut Conn, id: TaskId, due_at: Moment) -> Result<()> {
-    // A second message task may have been queued meanwhile; this one looks into the same mailbox.
-    let sql = "DELETE FROM tasks WHERE kind = 'message' AND state = 'queued' AND id <> $1
-               AND lane = (SELECT lane FROM tasks WHERE id = $1 AND kind = 'message')";
-    sql::query(sql).bind(id.0).execute(&mut *conn).await?;
-    let sql = "UPDATE tasks SET state = 'queued', leased_until = NULL, due_at = $2 WHERE id = $1 AND state = 'running'";
-    sql::query(sql).bind(id.0).bind(due_at).execute(conn).await?;
-    Ok(())
-}
-
 /// Puts a running task back whose turn failed by a fault that may pass: it is entered again later.
 pub async fn retry(conn: &mut Conn, id: TaskId, due_at: Moment) -> Result<()> {
     let sql = "UPDATE tasks SET failures = failures + 1 WHERE id = $1 AND state = 'running'";
     sql::query(sql).bind(id.0).execute(&mut *conn).await?;
-    put_back(conn, id, due_at).await
+    put_back(conn, &[id], due_at).await
 }
 
 /// The running tasks whose lease is over, or all of them where `now` is `None`: at a start nobody works on them.

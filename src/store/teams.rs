@@ -205,6 +205,13 @@ pub async fn all_but_root(conn: &mut Conn) -> Result<Vec<Team>> {
     rows.into_iter().map(Team::try_from).collect()
 }
 
+/// Of a question that a call asks: the turn, its team, and the call's arguments without secrets.
+pub async fn confirmation(conn: &mut Conn, question: i64) -> Result<Option<(i64, String, String)>> {
+    let sql = "SELECT r.id, r.team, c.arguments FROM questions q JOIN runs r ON r.id = q.run
+               JOIN tool_calls c ON c.run = q.run AND c.step = q.step AND c.call_id = q.call_id WHERE q.id = $1";
+    sql::query_as(sql).bind(question).fetch_optional(conn).await
+}
+
 /// What a team is for, in words, sorted.
 pub async fn scope(conn: &mut Conn, name: &TeamName) -> Result<Vec<String>> {
     let sql = "SELECT keyword FROM scope_keywords WHERE team = $1 ORDER BY keyword";

@@ -144,7 +144,7 @@ async fn a_lane_runs_one_task_at_a_time() {
         tasks::renew(conn, &[claimed[0].id], 100).await?;
         assert_eq!(tasks::abandoned(conn, Some(80)).await?, [(claimed[1].id, 1)]);
         assert_eq!(tasks::abandoned(conn, None).await?.len(), 2);
-        tasks::put_back(conn, claimed[0].id, 50).await?;
+        tasks::put_back(conn, &[claimed[0].id], 50).await?;
         assert_eq!(tasks::load(conn).await?, (1, 1), "the later task of the lane is merged into it");
         let found = tasks::look(conn, 7).await?;
         assert_eq!(found, tasks::Found { claimable: false, to_stop: true, next_due: Some(50) });
@@ -178,7 +178,11 @@ async fn a_turn_is_journaled_and_read_back() {
         journal::append(conn, run.id, Some(topic), 1, journal::Role::User, "[]", 6).await?;
         journal::append(conn, run.id, Some(topic), 1, journal::Role::Assistant, "[1]", 7).await?;
         runs::step(conn, run.id).await?;
-        assert_eq!(runs::enter(conn, &task, task.origin.topic, 8).await?, runs::Run { id: run.id, steps: 1 }, "entered again");
+        assert_eq!(
+            runs::enter(conn, &task, task.origin.topic, 8).await?,
+            runs::Run { id: run.id, steps: 1 },
+            "entered again"
+        );
         assert_eq!(runs::of_task(conn, task.id).await?.map(|run| run.steps), Some(1));
         assert!(calls::start(conn, run.id, 1, "a", "read", "{}", 7).await?);
         assert!(!calls::start(conn, run.id, 1, "a", "read", "{}", 7).await?, "said before");
@@ -418,6 +422,8 @@ async fn the_ledger_adds_up_and_settings_and_cursors_are_kept() {
         let both = usage::Spent { calls: 2, tokens: 20, cost_micro_usd: 5, unpriced: 1 };
         assert_eq!(usage::of_day(conn, 0, None).await?, both);
         assert_eq!(usage::of_day(conn, 1, None).await?, usage::Spent::default());
+        assert_eq!(usage::of_team(conn, 0, &base::TeamName::main()).await?, both);
+        assert_eq!(usage::of_team(conn, 1, &base::TeamName::main()).await?, usage::Spent::default());
         for what in [usage::By::Topic, usage::By::Team, usage::By::Sender, usage::By::Model] {
             assert_eq!(usage::by(conn, what, 0, 5).await?[0].1, both);
         }

@@ -1,7 +1,7 @@
 //! The ledger: what each model call used and cost.
 
 use anyhow::Result;
-use base::{Moment, RunId, TopicId};
+use base::{Moment, RunId, TeamName, TopicId};
 
 use crate::sql::row;
 use crate::{Conn, sql};
@@ -81,6 +81,12 @@ pub async fn add(conn: &mut Conn, entry: &Entry, now: Moment) -> Result<()> {
 pub async fn of_day(conn: &mut Conn, day: i64, topic: Option<TopicId>) -> Result<Spent> {
     let sql = format!("SELECT {SUMS} FROM usage WHERE day = $1 AND ($2 IS NULL OR topic = $2)");
     sql::query_as(sql).bind(day).bind(topic.map(|topic| topic.0)).fetch_one(conn).await
+}
+
+/// What a team's own turns spent on a UTC day.
+pub async fn of_team(conn: &mut Conn, day: i64, team: &TeamName) -> Result<Spent> {
+    let sql = format!("SELECT {SUMS} FROM usage WHERE day = $1 AND team = $2");
+    sql::query_as(sql).bind(day).bind(team.as_str()).fetch_one(conn).await
 }
 
 /// What was spent since a UTC day, by `topic`, `team`, `sender` or `model`: the largest first.

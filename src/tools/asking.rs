@@ -1,6 +1,8 @@
-//! Tools that ask a person: the question is asked before the call is made, and the call is made with its answer.
+//! Tools that ask somebody: the question is asked before the call is made, and the call is made with its answer.
 //!
-//! Nothing of a call is in the journal while a person thinks: it takes no slot of its team, a stop or a crash leaves the
+//! Most ask people; one asks whoever gave the task ([`crate::protocol`]).
+//!
+//! Nothing of a call is in the journal while somebody thinks: it takes no slot of its team, a stop or a crash leaves the
 //! question where it is, and the turn that is entered again waits on.
 
 use std::future::Future;
@@ -16,7 +18,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use store::questions::{Answer, Kind, Question, Wanted};
-use store::{Bell, Db};
+use store::{Bell, Conn, Db};
 
 use crate::call::Call;
 use crate::schema;
@@ -83,6 +85,18 @@ pub trait AskingTool: Send + Sync + 'static {
     /// What is asked. It may be called several times before there is an answer; only the first question is asked.
     fn inquiry(&self, call: &Call, args: &Self::Args) -> impl Future<Output = Result<Inquiry, ToolError>> + Send;
 
+    /// What else is done in the transaction that writes the question down. Nothing, where people are asked: their
+    /// messages are in it already.
+    fn asked(
+        &self,
+        _conn: &mut Conn,
+        _call: &Call,
+        _args: &Self::Args,
+        _question: &Question,
+    ) -> impl Future<Output = Result<()>> + Send {
+        async { Ok(()) }
+    }
+
     /// Does what the reply says.
     fn answered(
         &self,
@@ -96,6 +110,14 @@ pub trait AskingTool: Send + Sync + 'static {
 pub trait AnyAsking: Send + Sync {
     /// What is asked.
     fn inquiry<'a>(&'a self, call: &'a Call, input: &'a Value) -> BoxFuture<'a, Result<Inquiry, ToolError>>;
+    /// What else is done in the transaction that writes the question down.
+    fn asked<'a>(
+        &'a self,
+        conn: &'a mut Conn,
+        call: &'a Call,
+        input: &'a Value,
+        question: &'a Question,
+    ) -> BoxFuture<'a, Result<()>>;
     /// Does what the reply says. The result is what the model gets.
     fn answered<'a>(&'a self, call: &'a Call, input: Value, reply: Reply) -> BoxFuture<'a, Result<String, ToolError>>;
 }
@@ -136,6 +158,20 @@ impl<T: AskingTool> AnyAsking for Asking<T> {
         async move {
             let args = arguments::<T::Args>(input.clone()).map_err(ToolError::Refused)?;
             AskingTool::inquiry(&self.0, call, &args).await
+        }
+        .boxed()
+    }
+
+    fn asked<'a>(
+        &'a self,
+        conn: &'a mut Conn,
+        call: &'a Call,
+        input: &'a Value,
+        question: &'a Question,
+    ) -> BoxFuture<'a, Result<()>> {
+        async move {
+            let args = arguments::<T::Args>(input.clone()).map_err(anyhow::Error::msg)?;
+            AskingTool::asked(&self.0, conn, call, &args, question).await
         }
         .boxed()
     }

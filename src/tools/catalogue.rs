@@ -19,8 +19,8 @@ use crate::asking::Asking;
 use crate::delegation::{Line, Relay};
 use crate::gate::Gates;
 use crate::human::People;
-use crate::org::Charter;
 use crate::org as teams;
+use crate::org::Charter;
 use crate::permission::{Grant, shown};
 use crate::shell::ShellRules;
 use crate::spec::{Domain, Effect, Ops, Partition, Source, Spec};
@@ -28,7 +28,7 @@ use crate::tool::AnyTool;
 use crate::toolboxes::Directory;
 use crate::workspace::Workspaces;
 use crate::{
-    delegation, files, human, memory, shell, skills, tables, todos, toolboxes, topics, trust, vault, web, wire,
+    delegation, files, human, memory, protocol, shell, skills, tables, todos, toolboxes, topics, trust, vault, web, wire,
 };
 
 /// What the tools are built with.
@@ -70,27 +70,16 @@ pub fn catalogue(handles: Handles) -> Result<Catalogue> {
     let directory = Directory::new();
     let relay = Relay::new(&db, clock, &gates, &line);
     let charter = Charter { db: db.clone(), directory: directory.clone(), tree: tree.clone() };
-    let catalogue = Catalogue::new(vec![
+    let mut all = of_delegation(&relay);
+    all.extend(of_files(&db, clock, &workspaces));
+    all.extend(of_vault(&vault));
+    let others: Vec<Arc<dyn AnyTool>> = vec![
         Arc::new(toolboxes::CreateToolbox { db: db.clone(), clock, directory: directory.clone() }),
         Arc::new(toolboxes::DeleteToolbox { db: db.clone() }),
         Arc::new(toolboxes::ListToolboxes { db: db.clone(), directory: directory.clone() }),
         Arc::new(toolboxes::ListTools { directory: directory.clone() }),
         Arc::new(Asking(toolboxes::RequestToolAccess { people: people.clone(), directory: directory.clone() })),
         Arc::new(toolboxes::UpdateToolbox { db: db.clone(), clock, directory: directory.clone() }),
-        Arc::new(delegation::DelegateParallel { relay: relay.clone() }),
-        Arc::new(delegation::DelegateTo { relay: relay.clone() }),
-        Arc::new(delegation::QueryTeam { relay: relay.clone() }),
-        Arc::new(delegation::QueryTeams { relay: relay.clone() }),
-        Arc::new(delegation::RunSubagent { relay: relay.clone() }),
-        Arc::new(delegation::Scout { relay }),
-        Arc::new(files::AttachFile { db: db.clone(), clock, workspaces: workspaces.clone() }),
-        Arc::new(files::Edit { workspaces: workspaces.clone() }),
-        Arc::new(files::Glob { workspaces: workspaces.clone() }),
-        Arc::new(files::Grep { workspaces: workspaces.clone() }),
-        Arc::new(files::List { workspaces: workspaces.clone() }),
-        Arc::new(files::MultiEdit { workspaces: workspaces.clone() }),
-        Arc::new(files::Read { workspaces: workspaces.clone() }),
-        Arc::new(files::Write { workspaces: workspaces.clone() }),
         Arc::new(human::Notify { people: people.clone(), scrub: scrub.clone() }),
         Arc::new(Asking(human::PromptHuman)),
         Arc::new(Asking(human::PromptSecret { vault: vault.clone() })),
@@ -105,10 +94,14 @@ pub fn catalogue(handles: Handles) -> Result<Catalogue> {
         Arc::new(teams::GetStatus { db: db.clone(), gates: gates.clone() }),
         Arc::new(teams::ListCompletedTasks { db: db.clone(), clock }),
         Arc::new(teams::ListTeams { db: db.clone() }),
-        Arc::new(teams::SendMessage { db: db.clone(), clock, scrub }),
-        Arc::new(teams::ShutdownTeam { tree: tree.clone(), gates }),
+        Arc::new(teams::SendMessage { db: db.clone(), clock, scrub: scrub.clone() }),
+        Arc::new(teams::ShutdownTeam { tree: tree.clone(), gates, tables: Tables::beside(&db) }),
         Arc::new(teams::SpawnTeam { tree: tree.clone(), charter, workspaces: workspaces.clone() }),
         Arc::new(teams::UpdateTeam { tree }),
+        Arc::new(protocol::ReportToParent { db: db.clone(), clock, scrub: scrub.clone() }),
+        Arc::new(Asking(protocol::RequestInput { db: db.clone(), clock, scrub: scrub.clone() })),
+        Arc::new(protocol::RespondToTask { db: db.clone(), clock, scrub: scrub.clone() }),
+        Arc::new(protocol::UpdateTaskStatus { db: db.clone(), clock, scrub }),
         Arc::new(shell::RunShell { workspaces: workspaces.clone(), rules: shell.clone(), clock }),
         Arc::new(skills::ActivateSkill { db: db.clone(), clock, workspaces: workspaces.clone() }),
         Arc::new(skills::ReadSkillFile { workspaces: workspaces.clone() }),
@@ -118,18 +111,52 @@ pub fn catalogue(handles: Handles) -> Result<Catalogue> {
         Arc::new(todos::AddTodo { db: db.clone(), clock }),
         Arc::new(todos::CompleteTodo { db: db.clone(), clock }),
         Arc::new(todos::SetTodos { db: db.clone(), clock }),
-        Arc::new(vault::VaultDelete { vault: vault.clone() }),
-        Arc::new(vault::VaultGet { vault: vault.clone() }),
-        Arc::new(vault::VaultList { vault: vault.clone() }),
-        Arc::new(vault::VaultSet { vault }),
         Arc::new(web::WebFetch { fetcher, teams: web_teams, workspaces }),
         Arc::new(topics::ListTopics { db: db.clone() }),
         Arc::new(trust::AddTrustedSender { db: db.clone(), clock, policy: policy.clone() }),
         Arc::new(trust::ListTrustedSenders { db: db.clone(), clock }),
         Arc::new(trust::RevokeSenderTrust { db, clock, policy }),
-    ])?;
+    ];
+    all.extend(others);
+    let catalogue = Catalogue::new(all)?;
     directory.fill(&catalogue);
     Ok(catalogue)
+}
+
+/// Asking others in the middle of a turn.
+fn of_delegation(relay: &Relay) -> Vec<Arc<dyn AnyTool>> {
+    vec![
+        Arc::new(delegation::DelegateParallel { relay: relay.clone() }),
+        Arc::new(delegation::DelegateTo { relay: relay.clone() }),
+        Arc::new(delegation::QueryTeam { relay: relay.clone() }),
+        Arc::new(delegation::QueryTeams { relay: relay.clone() }),
+        Arc::new(delegation::RunSubagent { relay: relay.clone() }),
+        Arc::new(delegation::Scout { relay: relay.clone() }),
+    ]
+}
+
+/// A team's folder.
+fn of_files(db: &Db, clock: Clock, workspaces: &Workspaces) -> Vec<Arc<dyn AnyTool>> {
+    vec![
+        Arc::new(files::AttachFile { db: db.clone(), clock, workspaces: workspaces.clone() }),
+        Arc::new(files::Edit { workspaces: workspaces.clone() }),
+        Arc::new(files::Glob { workspaces: workspaces.clone() }),
+        Arc::new(files::Grep { workspaces: workspaces.clone() }),
+        Arc::new(files::List { workspaces: workspaces.clone() }),
+        Arc::new(files::MultiEdit { workspaces: workspaces.clone() }),
+        Arc::new(files::Read { workspaces: workspaces.clone() }),
+        Arc::new(files::Write { workspaces: workspaces.clone() }),
+    ]
+}
+
+/// A team's values and secrets.
+fn of_vault(vault: &Vault) -> Vec<Arc<dyn AnyTool>> {
+    vec![
+        Arc::new(vault::VaultDelete { vault: vault.clone() }),
+        Arc::new(vault::VaultGet { vault: vault.clone() }),
+        Arc::new(vault::VaultList { vault: vault.clone() }),
+        Arc::new(vault::VaultSet { vault: vault.clone() }),
+    ]
 }
 
 /// A tool with what the catalogue worked out about it.

@@ -154,6 +154,11 @@ impl Gates {
         }
     }
 
+    /// Forgets the gate of a team that is gone.
+    pub fn forget(&self, team: &TeamName) {
+        self.gates.lock().unwrap_or_else(PoisonError::into_inner).remove(team);
+    }
+
     /// What the gates are doing that somebody has asked for, by team.
     pub fn loads(&self) -> Vec<(TeamName, Load)> {
         let gates = self.gates.lock().unwrap_or_else(PoisonError::into_inner);

@@ -13,6 +13,8 @@
 //! | `workspace` | teams' folders, and the only way into them |
 //! | `reference` | the records for people |
 //! | `model` | between tools and models |
+//! | `delegation/` | the tools that ask other sessions, and their engine |
+//! | `protocol/` | how a task talks with whoever gave it |
 //! | `toolboxes/` | the built-in toolboxes, and the tools about tools |
 //! | `files/`, `skills/`, `tables/`, `todos/`, `topics/`, `trust/` | one file per tool |
 //!
@@ -44,6 +46,7 @@ pub mod files;
 pub mod human;
 pub mod memory;
 pub mod org;
+pub mod protocol;
 pub mod shell;
 pub mod skills;
 pub mod tables;

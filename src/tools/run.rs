@@ -19,6 +19,7 @@
 //! is given again; only started, it is made again if that does no harm.
 
 mod approval;
+pub(crate) mod aside;
 mod checks;
 mod effect;
 mod journal;

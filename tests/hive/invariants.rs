@@ -51,10 +51,17 @@ const AT_REST: &[(&str, &str)] = &[
     ("a task is open", "SELECT id, state FROM tasks WHERE state IN ('queued', 'running')"),
     ("something is not sent", "SELECT id, state FROM outbox WHERE state IN ('draft', 'due', 'sending')"),
     ("a tool call has no result", "SELECT id, tool FROM tool_calls WHERE state = 'started'"),
+    (
+        "a team's result has reached nobody who waits for it",
+        "SELECT t.id FROM tasks t WHERE t.kind = 'delegate' AND t.state IN ('done', 'failed') AND t.giver = 'main'
+           AND t.topic IS NOT NULL AND NOT EXISTS (SELECT 1 FROM notes n
+             WHERE n.topic = t.topic AND n.writer = t.team AND n.text LIKE 'Task ' || t.id || ' %' AND n.run IS NOT NULL)",
+    ),
     ("a turn is open", "SELECT id FROM runs WHERE state = 'running'"),
     (
         "a turn ended without a word to whoever asked",
-        "SELECT r.id, r.note FROM runs r WHERE r.note NOT LIKE 'stopped: Message%'
+        "SELECT r.id, r.note FROM runs r JOIN tasks t ON t.id = r.task WHERE t.conversation IS NOT NULL
+           AND r.note NOT LIKE 'stopped: Message%' AND r.note NOT LIKE 'stopped: Replaced%' AND r.note <> 'nothing to say'
            AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.run = r.id)",
     ),
     (
@@ -142,7 +149,11 @@ fn well_formed(request: &Request) -> Vec<String> {
 static FIXED: OnceLock<(Option<System>, Vec<ToolDef>)> = OnceLock::new();
 
 /// A hive whose owner has granted tools shows others than the rest, from then on.
-const TOOLS_OF_ITS_OWN: &[(&str, &str)] = &[("a tool was granted", "SELECT tool FROM tool_grants")];
+const TOOLS_OF_ITS_OWN: &[(&str, &str)] = &[
+    ("a tool was granted", "SELECT tool FROM tool_grants"),
+    // Whom work can be given to is part of the tools' schemas.
+    ("a team was made", "SELECT id FROM audit WHERE tool = 'spawn_team'"),
+];
 
 /// The fixed part of the main agent's prompt, and its tools, are the same bytes in every request of every hive.
 fn fixed_part(played: &Played, tools_change: bool) -> Vec<String> {
@@ -193,10 +204,10 @@ fn leaks(played: &mut Played) -> Vec<String> {
     broken
 }
 
-/// In each place people see messages in the order in which they were put into the outbox. Drafts are apart: they
-/// are shown while others wait.
+/// In each place people see messages in the order in which they were put into the outbox. Drafts and boards are apart:
+/// drafts are shown while others wait, boards let others go first.
 fn order(played: &mut Played) -> Vec<String> {
-    let sql = "SELECT DISTINCT target FROM outbox WHERE target IS NOT NULL";
+    let sql = "SELECT target FROM outbox WHERE target IS NOT NULL UNION SELECT message FROM boards";
     let drafts: BTreeSet<String> =
         played.world.rows().of(sql).expect("the query is right").into_iter().flatten().collect();
     let mut broken = Vec::new();

@@ -140,6 +140,17 @@ impl Stage {
     }
 }
 
+/// Whose part a request is: teams and subagents may share the main agent's model, and have parts of their own.
+fn part(agent: &str, request: &Request) -> String {
+    let named = |before: &str, after: &str| {
+        let texts = request.system.iter().map(|system| system.text.as_str());
+        texts.filter_map(|text| text.split_once(before)?.1.split_once(after)).next().map(|(name, _)| name.to_owned())
+    };
+    let team = named("This is the team `", "`");
+    let subagent = named("--- Active Subagent: ", " ---");
+    [team, subagent].into_iter().flatten().reduce(|team, subagent| format!("{team}/{subagent}")).unwrap_or(agent.into())
+}
+
 fn key(agent: &str, request: &Request) -> u64 {
     let mut hasher = DefaultHasher::new();
     (agent, format!("{:?}", request.messages)).hash(&mut hasher);
@@ -157,6 +168,7 @@ struct Actor {
 /// given no answer.
 struct Playing<'a> {
     actor: &'a Actor,
+    agent: String,
     at: Option<usize>,
     whole: bool,
 }
@@ -164,7 +176,7 @@ struct Playing<'a> {
 impl Drop for Playing<'_> {
     fn drop(&mut self) {
         if let Some(at) = self.at {
-            self.actor.stage.end(&self.actor.agent, at, self.whole);
+            self.actor.stage.end(&self.agent, at, self.whole);
         }
     }
 }
@@ -172,12 +184,13 @@ impl Drop for Playing<'_> {
 impl Model for Actor {
     fn respond<'a>(&'a self, request: &'a Request, sink: Sink<'a>) -> BoxFuture<'a, Result<Response, ModelError>> {
         Box::pin(async move {
-            let (at, turn) = self.stage.take(&self.agent, request)?;
-            let mut playing = Playing { actor: self, at, whole: false };
+            let agent = part(&self.agent, request);
+            let (at, turn) = self.stage.take(&agent, request)?;
+            let mut playing = Playing { actor: self, agent: agent.clone(), at, whole: false };
             // A script of its own for every answer: ids of tool calls begin anew in each, as some servers count.
             let script = Script::new(Clock::starting_at(0));
-            script.turn(&self.agent, turn);
-            let answer = script.model(&self.agent).respond(request, sink).await;
+            script.turn(&agent, turn);
+            let answer = script.model(&agent).respond(request, sink).await;
             playing.whole = true;
             answer
         })

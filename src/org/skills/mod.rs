@@ -21,7 +21,7 @@ pub use plugins::namespaced;
 /// The folder of a team's folder that they are in.
 pub const FOLDER: &str = "skills";
 /// The file of a skill that has a folder of its own.
-const OWN_FILE: &str = "SKILL.md";
+pub const OWN_FILE: &str = "SKILL.md";
 /// Most skills of a team: their names and descriptions are read to choose among them.
 pub const SKILLS_MAX: usize = 100;
 /// The longest description, in characters.

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `config`, `fields` | `config.yaml` of a team |
 //! | `bounds` | no team has more than its parent: pure |
+//! | `confirm` | people decide about a task for a busy team |
 //! | `folder` | the teams' folders, made and deleted as a whole |
 //! | `tree` | [`Tree`]: what all of this needs |
 //! | `spawn`, `shutdown` | a team comes into being, or goes: everything or nothing |
@@ -16,6 +17,7 @@
 
 mod bounds;
 pub mod config;
+pub mod confirm;
 mod fields;
 mod folder;
 pub mod listing;

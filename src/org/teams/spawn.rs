@@ -37,6 +37,8 @@ pub struct Wish {
     pub init_context: Option<String>,
     /// Its secrets, by key.
     pub credentials: BTreeMap<String, Secret>,
+    /// Where its secrets lay in its parent's vault until now: the beginning of their keys. They go from there.
+    pub handed: Option<String>,
     /// Where the wish came from: its first task has the same origin.
     pub origin: Origin,
     /// The turn in which it was wished for.
@@ -156,6 +158,11 @@ impl Tree {
                     Err(VaultError::Broken(error)) => return Err(error),
                     // The transaction must not stand: the error carries the words out.
                     Err(VaultError::Refused(why)) => return Err(anyhow::Error::new(why)),
+                }
+            }
+            if let Some(prefix) = &wish.handed {
+                for row in store::vault::list(conn, &wish.parent, prefix).await? {
+                    self.inner.vault.remove(conn, &wish.parent, &row.key).await?;
                 }
             }
             let task = New {

@@ -46,6 +46,7 @@ fn wish(name: &str, parent: &str) -> Wish {
         scope: vec!["Deploys ".to_owned(), "uptime".to_owned(), "deploys".to_owned()],
         init_context: Some(format!("The service is at example.org; its token is {SECRET}.")),
         credentials: BTreeMap::from([("TOKEN".to_owned(), Secret::new(SECRET))]),
+        handed: None,
         origin: Origin::default(),
         cause: None,
         name,
@@ -255,7 +256,7 @@ async fn a_team_goes_only_when_its_turns_have_ended_and_takes_nothing_meanwhile(
         assert_eq!(world.state("ops").await, Some(State::Closing));
         assert!(world.home("ops").is_dir());
         assert!(world.spawn("under", "ops").await.unwrap_err().contains("closing"));
-        world.db.tx("put back", async |conn| tasks::put_back(conn, task, NOW).await).await.unwrap();
+        world.db.tx("put back", async |conn| tasks::put_back(conn, &[task], NOW).await).await.unwrap();
     };
     let (closed, ()) = tokio::join!(world.close("main", "ops", false), worker);
     assert_eq!(closed.unwrap(), ["ops"]);

@@ -9,8 +9,8 @@ use store::inbox::Row;
 use store::tasks::End;
 
 use super::{Answer, Step, Turn, joined};
-use crate::session::history::{History, Talk};
 use crate::session::finish::Ending;
+use crate::session::history::{History, Talk};
 use crate::session::prompt::Now;
 use crate::session::{apology, compact};
 
@@ -55,7 +55,16 @@ impl Turn<'_> {
         let model = self.agent.mind.model.reference();
         let now = self.session.clock.now();
         let ledger = &self.session.office.ledger;
-        if let Some(over) = ledger.refuses(&self.session.db, self.origin.topic, model, &request, now).await? {
+        if let Some(over) = ledger
+            .refuses(
+                &self.session.db,
+                (self.origin.topic, Some((&self.agent.team, self.agent.budgets))),
+                model,
+                &request,
+                now,
+            )
+            .await?
+        {
             let text = joined(&history.said_so_far(self.run)?, over.sentence());
             return Ok(Step::Ends(self.ending(End::Failed, format!("over the budget: {over:?}"), text)));
         }

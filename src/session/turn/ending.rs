@@ -6,13 +6,13 @@ use anyhow::{Context, Result};
 use base::RunId;
 use channels::Place;
 use store::runs::{self, Run};
-use store::tasks::{self, End};
+use store::tasks::{self, End, Kind};
 use store::{Conn, calls, journal, questions, usage};
 
 use super::{Answer, Ended, Halt, Turn, Why, joined};
 use crate::session::finish::{self, Delivery, Ending};
 use crate::session::history::History;
-use crate::session::{apology, deliver};
+use crate::session::{apology, deliver, told};
 use deliver::Delivered;
 
 /// How often the turn of a team's task is put back by a fault that may pass, before a person is told.
@@ -105,6 +105,12 @@ impl Turn<'_> {
         let now = self.session.clock.now();
         let run = Run { id: self.run, steps: self.steps };
         let delivery = self.delivery();
+        let ending = match self.task {
+            Some(task) if task.kind != Kind::Message => {
+                self.session.db.read(async |conn| told::as_told(conn, task, ending).await).await?
+            }
+            _ => ending,
+        };
         self.session
             .db
             .tx("finish task", async |conn| {

@@ -13,11 +13,11 @@ use tools::Call;
 use tools::delegation::Question;
 
 use super::Turn;
+use crate::session::Sessions;
 use crate::session::agent::Agent;
 use crate::session::draft::Draft;
 use crate::session::enter::{self, Given, Mail};
 use crate::session::history::Talk;
-use crate::session::Sessions;
 
 /// How a turn begins.
 pub(in crate::session) enum Opening {
@@ -79,9 +79,7 @@ impl<'a> Turn<'a> {
     ) -> Result<Turn<'a>> {
         let topic = of_people(task);
         let (run, said, looked) = match opening {
-            Opening::Again(run) => {
-                (run, session.db.read(async |conn| inbox::of_run(conn, run.id).await).await?, false)
-            }
+            Opening::Again(run) => (run, session.db.read(async |conn| inbox::of_run(conn, run.id).await).await?, false),
             Opening::Anew(mail) => {
                 let now = session.clock.now();
                 let write = async |conn: &mut Conn| {

@@ -1,9 +1,10 @@
 //! What the model answered, in the journal and the ledger.
 
 use anyhow::Result;
-use llm::{ModelRef, StopReason, Usage};
+use llm::{Block, Input, ModelRef, StopReason, Usage};
 use store::tasks::End;
 use store::{inbox, journal, runs, usage};
+use tools::Asked;
 
 use super::{Answer, Turn, joined};
 use crate::session::apology;
@@ -16,11 +17,11 @@ const SILENCE: &str = "[silence]";
 
 impl Turn<'_> {
     /// Writes an answer down. `true` where it was the last: then the end of the turn is in the same transaction.
-    pub(super) async fn record(&mut self, answer: Answer, history: &History) -> Result<bool> {
+    pub(super) async fn record(&mut self, mut answer: Answer, history: &History) -> Result<bool> {
+        self.put_secrets_aside(&mut answer).await?;
         let wants_tools = answer.response.tool_uses().next().is_some();
         // A message that came meanwhile is answered in this turn, at the next step.
-        let more = !wants_tools
-            && self.waits().await?;
+        let more = !wants_tools && self.waits().await?;
         if wants_tools || more {
             self.journal(&answer, None).await?;
             return Ok(false);
@@ -65,6 +66,19 @@ impl Turn<'_> {
                 runs::step(conn, self.run).await
             })
             .await
+    }
+
+    /// Puts the secrets among the arguments of calls aside: the calls are read from the journal, where none stands.
+    async fn put_secrets_aside(&self, answer: &mut Answer) -> Result<()> {
+        for block in &mut answer.response.content {
+            let Block::ToolUse(call) = block else { continue };
+            let mut asked = Asked::from(&*call);
+            self.session.tools.put_aside(&self.agent.team, self.run, self.steps + 1, &mut asked).await?;
+            if let Ok(input) = asked.input {
+                call.input = Input::Json(input);
+            }
+        }
+        Ok(())
     }
 
     /// An answer as the journal keeps it: a secret that the model says is not stored, nor sent to it again.

@@ -49,7 +49,7 @@ async fn every_fact_that_is_a_row_becomes_an_event() {
         outbox::push(conn, &outbox::New::message(&room, hello.clone()), 20).await?;
         let reply = outbox::New { run: Some(run.id), ..outbox::New::message(&room, hello) };
         outbox::push(conn, &reply, 20).await?;
-        tasks::put_back(conn, task.id, 21).await?;
+        tasks::put_back(conn, &[task.id], 21).await?;
         tasks::claim(conn, 1, 22, 99).await?;
         tasks::renew(conn, &[task.id], 120).await?;
         runs::finish(conn, run, End::Failed, &"x".repeat(300), 30).await?;

@@ -1,7 +1,7 @@
 //! A team's queue as others see it: what waits, what runs, what came of it.
 
 use anyhow::Result;
-use base::{Moment, TaskId, TeamName};
+use base::{Moment, TaskId, TeamName, TopicId};
 
 use super::{End, Kind, Priority, StopAsked};
 use crate::sql::row;
@@ -221,6 +221,27 @@ pub async fn drop_queue(conn: &mut Conn, team: &TeamName) -> Result<u64> {
 pub async fn stop_team(conn: &mut Conn, team: &TeamName, why: StopAsked) -> Result<u64> {
     let sql = "UPDATE tasks SET stop_asked = $2 WHERE team = $1 AND state = 'running'";
     Ok(sql::query(sql).bind(team.as_str()).bind(why.as_str()).execute(conn).await?.rows_affected())
+}
+
+/// Asks the teams to end what they do for a topic. The ids.
+pub async fn stop_work_of_topic(conn: &mut Conn, topic: TopicId) -> Result<Vec<TaskId>> {
+    let sql = "UPDATE tasks SET stop_asked = 'person' WHERE topic = $1 AND state = 'running' AND kind <> 'message'
+               AND (stop_asked IS NULL OR stop_asked = 'message') RETURNING id";
+    let ids: Vec<i64> = sql::query_scalar(sql).bind(topic.0).fetch_all(conn).await?;
+    Ok(ids.into_iter().map(TaskId).collect())
+}
+
+/// Takes what waits for a topic out of the teams' queues; a bootstrap stays. The ids, and whose it was.
+pub async fn cancel_work_of_topic(
+    conn: &mut Conn,
+    topic: TopicId,
+    note: &str,
+    now: Moment,
+) -> Result<Vec<(TaskId, TeamName)>> {
+    let sql = "UPDATE tasks SET state = 'cancelled', note = $2, finished_at = $3
+               WHERE topic = $1 AND state = 'queued' AND kind NOT IN ('message', 'bootstrap') RETURNING id, team";
+    let rows: Vec<(i64, String)> = sql::query_as(sql).bind(topic.0).bind(note).bind(now).fetch_all(conn).await?;
+    rows.into_iter().map(|(id, team)| Ok((TaskId(id), team.parse()?))).collect()
 }
 
 /// How many pieces of work a child has handed to its parent since then.

@@ -112,9 +112,12 @@ async fn each_kind_of_agent_has_the_program_s_tools_that_are_for_it() {
     assert_eq!(of_sub, floor.into_iter().filter(|name| !of_main_alone.contains(name)).collect::<Vec<_>>());
     let of_scout = names(AgentKind::Scout, &["*"]);
     let reads = [
+        "get_status",
         "glob",
         "grep",
+        "list_completed_tasks",
         "list_directory",
+        "list_teams",
         "memory_list",
         "memory_search",
         "read_file",

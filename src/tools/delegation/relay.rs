@@ -1,5 +1,6 @@
 //! The engine of all tools that ask: rules first, then everybody at once, each on a slot and within its time.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Result, anyhow};
@@ -7,7 +8,6 @@ use base::{Clock, Moment};
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use serde_json::json;
-use std::sync::Arc;
 use store::events::{self, Kind};
 use store::teams::{self, State};
 use store::{Conn, Db};
@@ -111,9 +111,10 @@ impl Relay {
                 Err(refusal) => return Ok(Err(refusal)),
             };
             let so_far = SoFar::read(conn, call, &self.limits).await?;
-            let wanted = so_far.own.unwrap_or_else(|| items.iter().map(Item::wanted).collect());
-            let mut verdicts = caps::judge(&self.limits, &so_far.earlier, &wanted);
-            verdicts.resize_with(items.len(), || Ok(()));
+            // A row that has lost a name with a secret says less than the call itself.
+            let own = so_far.own.filter(|own| own.len() == items.len());
+            let wanted = own.unwrap_or_else(|| items.iter().map(Item::wanted).collect());
+            let verdicts = caps::judge(&self.limits, &so_far.earlier, &wanted);
             let refused: Vec<Option<Answer>> =
                 verdicts.into_iter().zip(closed).map(|(verdict, closed)| closed.or(verdict.err()).map(Err)).collect();
             for (at, item) in items.iter().enumerate().filter(|(at, _)| refused[*at].is_none()) {

@@ -1,6 +1,7 @@
 //! `list_directory`: what is in a folder of the workspace.
 
 use std::borrow::Cow;
+use std::path::Path;
 use std::time::Duration;
 
 use base::Stop;
@@ -13,7 +14,7 @@ use crate::call::Call;
 use crate::glob;
 use crate::spec::{Availability, Domain, Effect, Ops, Partition, Provenance, Source, Spec};
 use crate::tool::{Tool, ToolError};
-use crate::workspace::{Workspaces, blocking, explain, printable};
+use crate::workspace::{EVENT_FILES, Use, Workspaces, blocking, explain, printable};
 
 /// How many entries one result shows.
 const ENTRIES_MAX: usize = 1_000;
@@ -78,8 +79,11 @@ impl Tool for List {
         let (workspaces, team, stop) = (self.workspaces.clone(), call.team.clone(), call.stop.clone());
         blocking(move || {
             let path = args.path.as_deref().unwrap_or(".");
-            let dir = workspaces.of(&team)?.open_dir(path)?;
-            let mut listing = Listing { pattern: args.pattern, stop, lines: Vec::new(), looked_at: 0, cut: false };
+            let workspace = workspaces.of(&team)?;
+            let dir = workspace.open_dir(path)?;
+            let whole = workspace.path(path, Use::List)? == Path::new(".");
+            let (lines, pattern) = (Vec::new(), args.pattern);
+            let mut listing = Listing { pattern, whole, stop, lines, looked_at: 0, cut: false };
             listing.folder(&dir, "", depth).map_err(|error| explain(path, &error))?;
             Ok(listing.text())
         })
@@ -89,6 +93,8 @@ impl Tool for List {
 
 struct Listing {
     pattern: Option<String>,
+    /// It begins at the workspace itself.
+    whole: bool,
     stop: Stop,
     lines: Vec<String>,
     looked_at: usize,
@@ -116,6 +122,10 @@ impl Listing {
             // What was deleted meanwhile is not there.
             let Ok(metadata) = entry.metadata() else { continue };
             let name = entry.file_name();
+            // The copies of the team's events are the hive's, and grow while somebody looks.
+            if self.whole && prefix.is_empty() && EVENT_FILES.iter().any(|copy| name == *copy) {
+                continue;
+            }
             let shown = name.to_string_lossy();
             let kind = metadata.file_type();
             let path = format!("{prefix}{}", printable(&shown));

@@ -3,9 +3,11 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use base::{Clock, Scrub, TaskId};
+use base::{Clock, Moment, Scrub, TaskId};
+use org::teams::confirm;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use store::questions::Asking;
 use store::tasks::{self, Kind, New, Open, Priority, StopAsked};
 use store::{Conn, Db};
 
@@ -157,7 +159,9 @@ impl Tool for DelegateTask {
                     }
                 }
                 (Some(_), Some(Overlap::Skip)) => return Ok(Ok(settled(Status::Skipped, None))),
-                (Some(first), Some(Overlap::Confirm)) => return Ok(Ok(undecided(&args.team, first))),
+                (Some(first), Some(Overlap::Confirm)) => {
+                    return Ok(Ok(ask(conn, call, &args.team, (first, &body), now).await?));
+                }
                 (Some(_), Some(Overlap::Replace)) => {
                     let note = format!("replaced by `{}`", call.team);
                     tasks::cancel_given(conn, &team, &call.team, &note, now).await?;
@@ -180,17 +184,35 @@ fn settled(status: Status, task: Option<TaskId>) -> Delegated {
     Delegated::Settled { status, task_id: task.map(|task| task.0) }
 }
 
-fn undecided(team: &str, first: &Open) -> Delegated {
+/// Asks people where there is a conversation to ask in; the model is told either way.
+async fn ask(
+    conn: &mut Conn,
+    call: &Call,
+    team: &str,
+    (first, wanted): (&Open, &str),
+    now: Moment,
+) -> anyhow::Result<Delegated> {
     let does = match (first.kind, first.running) {
         (Kind::Bootstrap, _) => "is still setting itself up".to_owned(),
         (_, true) => format!("is at work: \"{}\"", base::text::headline(&first.body, 120)),
         (_, false) => format!("has work waiting: \"{}\"", base::text::headline(&first.body, 120)),
     };
-    Delegated::Undecided {
+    // A session in the middle of another one answers that one, and is gone when people have decided.
+    let place = call.origin.conversation.as_ref().filter(|_| call.depth == 0);
+    if let Some(place) = place {
+        let text = format!("`{team}` {does}. What about the new task, \"{}\"?", base::text::headline(wanted, 200));
+        let asking = Asking { run: call.run, step: call.step, call_id: call.call_id.to_string() };
+        confirm::ask(conn, asking, place, &call.origin, &text, now).await?;
+    }
+    let how = match place {
+        Some(_) => "People were asked with buttons, and what they choose comes to you; or they tell you.",
+        None => "Ask whoever decides that.",
+    };
+    Ok(Delegated::Undecided {
         requires_confirmation: true,
         message: format!(
-            "`{team}` {does}. Nothing was given to it. Ask whether the new task should wait behind that or replace it; \
-             then call again, without overlap_policy to wait, with `replace` to cancel what it has."
+            "`{team}` {does}. Nothing was given to it. {how} To give it the task, call again: without overlap_policy it \
+             waits behind that work, with `replace` that work is cancelled."
         ),
-    }
+    })
 }

@@ -3,10 +3,12 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
+use anyhow::Context;
 use base::TeamName;
 use org::teams::{Tree, TreeError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use store::tables::Tables;
 
 use super::named;
 use crate::call::Call;
@@ -20,6 +22,8 @@ pub struct ShutdownTeam {
     pub tree: Tree,
     /// Admission to the teams: a question that a team is answering is waited for.
     pub gates: Gates,
+    /// The teams' own databases.
+    pub tables: Tables,
 }
 
 /// Which.
@@ -74,6 +78,10 @@ impl Tool for ShutdownTeam {
             Ok::<Vec<Pass>, TreeError>(passes)
         };
         let closed = self.tree.close(&call.team, &name, args.cascade.unwrap_or(false), alone).await?;
+        for team in &closed.teams {
+            self.gates.forget(team);
+            self.tables.remove(team).context("delete a team's own database").map_err(ToolError::Broken)?;
+        }
         Ok(ShutDown { success: true, removed: closed.teams.iter().map(ToString::to_string).collect() })
     }
 }

@@ -15,6 +15,7 @@ use serde_json::Value;
 
 use super::{Charter, named};
 use crate::call::Call;
+use crate::run::aside;
 use crate::spec::{Availability, Domain, Effect, Ops, Partition, Provenance, Source, Spec};
 use crate::tool::{Tool, ToolError};
 use crate::workspace::{self, Workspaces};
@@ -116,6 +117,7 @@ impl Tool for SpawnTeam {
             scope: args.scope_accepts.unwrap_or_default(),
             init_context: args.init_context,
             credentials: credentials.into_iter().map(|(key, value)| (key, Secret::new(value))).collect(),
+            handed: Some(aside::prefix(call.run, call.step, &call.call_id)),
             origin: call.origin.clone(),
             cause: Some(call.run),
         };

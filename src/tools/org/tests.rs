@@ -62,7 +62,8 @@ impl Hive {
 
     async fn claim(&self, name: &str) -> Task {
         let name = team(name);
-        let claimed = async |conn: &mut Conn| tasks::claim(conn, 9, START, START + 60_000).await;
+        let now = self.world.clock.now();
+        let claimed = async |conn: &mut Conn| tasks::claim(conn, 9, now, now + 60_000).await;
         let all = self.world.db.tx("claim", claimed).await.unwrap();
         all.into_iter().find(|task| task.team == name).unwrap()
     }
@@ -157,6 +158,10 @@ async fn a_task_is_queued_or_dropped_or_replaces_or_is_asked_about() {
     assert_eq!(asks["requires_confirmation"], true);
     assert!(asks["message"].as_str().unwrap().contains("`ops` is at work: \"first\""), "{asks}");
     assert_eq!(hive.bodies("ops").await, ["first"]);
+    // People were asked with buttons, once.
+    let asked =
+        hive.world.db.read(async |conn| store::questions::open_of_run(conn, hive.world.run).await).await.unwrap();
+    assert_eq!((asked.len(), asked[0].options.len(), asked[0].asker.clone()), (1, 3, hive.world.origin.sender.clone()));
     // Without a policy it waits; the very same task is not queued twice.
     assert_eq!(delegate("second", None).await["status"], "queued");
     assert_eq!(delegate("first", None).await, json!({"status": "in_flight", "task_id": first}));
@@ -172,6 +177,33 @@ async fn a_task_is_queued_or_dropped_or_replaces_or_is_asked_about() {
             .await
             .is_err()
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_people_decide_about_a_task_comes_to_whoever_wanted_to_give_it() {
+    let hive = Hive::new().await;
+    let executor = hive.world.executor_of(hive.world.catalogue(Policy::default()));
+    hive.say("main", "delegate_task", json!({"team": "ops", "task": "first"})).await.unwrap();
+    for (step, option, said) in [(1, 1, "overlap_policy `replace`"), (2, 0, "without overlap_policy"), (3, 2, "")] {
+        let input = json!({"team": "ops", "task": format!("number {step}"), "overlap_policy": "confirm"});
+        let call = Call { step, ..hive.call("main") };
+        let done = executor.run_calls(&call, vec![asked("1", "delegate_task", input)]).await.unwrap().remove(0);
+        assert!(done.content.contains("\"requires_confirmation\":true"), "{}", done.content);
+        let (run, now, before) = (hive.world.run, hive.world.clock.now(), hive.bodies("main").await.len());
+        let press = async |conn: &mut Conn| {
+            let question = store::questions::open_of_run(conn, run).await?.remove(0);
+            let (asker, admin) = ("telegram:1".parse()?, org::trust::Verdict::Trusted { admin: false });
+            let words = org::questions::press(conn, (question.id, option), &asker, admin, now).await?;
+            assert_eq!(words, None);
+            org::teams::confirm::decided(conn, question.id, now).await
+        };
+        hive.world.db.tx("press", press).await.unwrap();
+        let bodies = hive.bodies("main").await;
+        assert_eq!(bodies.len() - before, usize::from(!said.is_empty()));
+        let told = bodies.last().unwrap();
+        assert!(said.is_empty() || (told.contains(said) && told.contains(&format!("number {step}"))), "{told}");
+        assert_eq!(hive.bodies("ops").await, ["first"], "nobody gives it but the caller");
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -250,8 +282,15 @@ async fn credentials_are_in_no_row_and_no_result() {
     let hive = Hive::new().await;
     let executor = hive.world.executor_of(hive.world.catalogue(Policy::default()));
     let secret = "hunter2-hunter2-hunter2";
-    let input = json!({"name": "safe", "init_context": format!("token {secret}"), "credentials": {"TOKEN": secret}});
-    let done = executor.run_calls(&hive.call("main"), vec![asked("1", "spawn_team", input)]).await.unwrap().remove(0);
+    let input =
+        json!({"name": "safe", "init_context": format!("token {secret}"), "credentials": {"TOKEN": secret, "N": "12"}});
+    // As a session does, before it writes the answer down that asks for the call.
+    let (call, mut wanted) = (hive.call("main"), asked("1", "spawn_team", input));
+    executor.put_aside(&call.team, call.run, call.step, &mut wanted).await.unwrap();
+    let written = wanted.input.clone().unwrap().to_string();
+    assert!(!written.contains(secret) && !written.contains("\"12\""), "{written}");
+    assert_eq!(hive.world.vault.list(&call.team, "").await.unwrap().len(), 2);
+    let done = executor.run_calls(&call, vec![wanted]).await.unwrap().remove(0);
     assert!(!done.is_error, "{}", done.content);
     let in_no_row = || {
         for file in ["openhive.db", "openhive.db-wal"] {
@@ -260,8 +299,11 @@ async fn credentials_are_in_no_row_and_no_result() {
         }
     };
     in_no_row();
+    assert!(hive.world.vault.list(&call.team, "").await.unwrap().is_empty(), "what was put aside has gone on");
+    let context = hive.world.folder.path().join("teams/safe/team-rules/team-context.md");
+    assert_eq!(std::fs::read_to_string(context).unwrap(), "token [REDACTED]\n");
     let found = hive.world.vault.list(&team("safe"), "").await.unwrap();
-    assert!(found.len() == 1 && found[0].is_secret() && found[0].updated_by.as_deref() == Some("main"));
+    assert!(found.len() == 2 && found[0].is_secret() && found[0].updated_by.as_deref() == Some("main"));
     // The value is that of the arguments, although these were written down without it.
     let expanded = hive.world.vault.expand(&team("safe"), json!("{{secret:TOKEN}}")).await.unwrap();
     assert_eq!(expanded, json!(secret));

@@ -129,7 +129,11 @@ async fn begin(
         if inquiry.once && store::questions::asked_by(conn, call.run, &spec.name).await? {
             return Ok(None);
         }
-        questions::ask(conn, &ask, now).await.map(Some)
+        let question = questions::ask(conn, &ask, now).await?;
+        if let Some(asks) = ready.entry.tool.asks() {
+            asks.asked(conn, call, ready.input, &question).await?;
+        }
+        Ok(Some(question))
     };
     executor.db.tx("ask a person", write).await
 }

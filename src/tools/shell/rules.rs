@@ -21,7 +21,11 @@ impl Networked {
             return;
         }
         let mut teams = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        if granted { teams.insert(team.clone()) } else { teams.remove(team) };
+        if granted {
+            teams.insert(team.clone())
+        } else {
+            teams.remove(team)
+        };
     }
 
     /// Whether a team's commands may.

@@ -258,7 +258,8 @@ fn what_somebody_else_writes_meanwhile_is_not_replaced() {
     let house = house();
     let (workspace, home) = main_team(&house);
     let file = home.join("file");
-    let acts: [(&str, fn(&Path)); 4] = [
+    type Act = fn(&Path);
+    let acts: [(&str, Act); 4] = [
         ("written", |file| std::fs::write(file, "theirs").unwrap()),
         ("gone", |file| std::fs::remove_file(file).unwrap()),
         ("another file", |file| {

@@ -3,6 +3,7 @@
 mod outages;
 mod prefix;
 mod shell;
+mod siblings;
 mod starting;
 mod stopping;
 mod storm;
@@ -30,6 +31,7 @@ pub fn trials() -> Vec<Trial> {
         starting::ALL,
         telling::ALL,
         prefix::ALL,
+        siblings::ALL,
         terminal::ALL,
     ];
     let trial = |&(name, test): &Named| Trial::test(format!("binary::{name}"), test);

@@ -6,7 +6,7 @@
 //! | `admins discord/alice` · `trust …` · `config` + block · … | set-up: see [`Setup`] and [`Deed`] |
 //! | `discord/general alice mention> text` | somebody writes; lines below that begin with `  \| ` go on |
 //! | `discord/general < text` | what the hive sends there (output) |
-//! | `main: "text"` · `main: tool {json}` · `& tool {json}` | the agent's next answer; `&` adds to it |
+//! | `main: "text"` · `main: tool {json}` · `& tool {json}` | the agent's next answer; `&` adds to it. A team is called by its name, a subagent `team/subagent` |
 //! | `main sees` · `main got` + block | the request that the answer above was given to; what its tool calls came to (output) |
 //! | `facts SELECT …` + block | rows (output) |
 //! | `log warn text` | a warning or error (output) |

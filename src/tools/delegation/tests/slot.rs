@@ -182,7 +182,8 @@ fn play(cap: u32, ops: &[Op]) -> (Vec<Vec<Admission>>, Vec<usize>, Load) {
             slots.push(slot(&gate).await);
         }
         let inside: Arc<Mutex<Vec<(usize, Admission)>>> = Arc::default();
-        let (seen, lost): (Arc<Mutex<Vec<Vec<Admission>>>>, Arc<Mutex<Vec<usize>>>) = Default::default();
+        let seen: Arc<Mutex<Vec<Vec<Admission>>>> = Arc::default();
+        let lost: Arc<Mutex<Vec<usize>>> = Arc::default();
         // A slot is held until its last op has ended: an org op of somebody else waits for that.
         let rides: Vec<_> = ops.iter().map(|op| slots.get(op.slot).cloned()).collect();
         drop(slots);

@@ -2,6 +2,7 @@
 //! `cargo bench --bench hive -- [NAME…] [--json] [--quick]`. See docs/benchmarks.md.
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures real time on real tasks")]
 
+mod agent;
 mod dispatch;
 mod forest;
 mod guard;
@@ -74,7 +75,7 @@ impl Extent {
 }
 
 /// The benchmarks, in the order in which they run.
-const NAMES: [&str; 13] = [
+const NAMES: [&str; 14] = [
     "turn-overhead",
     "sustained",
     "memory",
@@ -88,6 +89,7 @@ const NAMES: [&str; 13] = [
     "queue",
     "tree",
     "revival",
+    "agent",
 ];
 
 fn main() -> Result<()> {
@@ -137,6 +139,7 @@ async fn measure(name: &str, extent: Extent) -> Result<Report> {
         "queue" => queue::run(extent).await,
         "tree" => tree::run(extent).await,
         "revival" => revival::run(extent).await,
+        "agent" => agent::run(extent).await,
         other => bail!("there is no benchmark `{other}`"),
     }
 }

@@ -23,9 +23,9 @@ use crate::spread::{median, percentile};
 /// The teams whose queues are used, in turn.
 const TEAMS: usize = 20;
 /// Finished tasks in the table that is full.
-const FINISHED: u64 = 1_000_000;
+const FINISHED: i64 = 1_000_000;
 /// Rows of it that are written in one transaction.
-const TOGETHER: u64 = 50_000;
+const TOGETHER: i64 = 50_000;
 /// What a task says.
 const BODY: &str = "Look through what was merged since the last release, and write down what users will notice.";
 /// From one task to the next where the start of its turn is measured: what is left of the last is over by then.
@@ -67,7 +67,7 @@ fn names() -> Result<Vec<TeamName>> {
 }
 
 /// A database of a hive with these teams and so many finished tasks.
-async fn make(path: &Path, finished: u64) -> Result<Db> {
+async fn make(path: &Path, finished: i64) -> Result<Db> {
     let db = Db::open(path).await?;
     let names = names()?;
     let add = async |conn: &mut Conn| {
@@ -84,7 +84,7 @@ async fn make(path: &Path, finished: u64) -> Result<Db> {
 }
 
 /// Tasks of the last days, all of them over.
-fn fill(conn: &Connection, finished: u64) -> Result<()> {
+fn fill(conn: &Connection, finished: i64) -> Result<()> {
     let now = Clock::Wall.now();
     let sql = "INSERT INTO tasks (team, lane, kind, priority, state, body, giver, created_at, due_at, started_at,
                  finished_at, attempts, result)
@@ -93,10 +93,10 @@ fn fill(conn: &Connection, finished: u64) -> Result<()> {
                  ?5 + n, ?5 + n + 5, 1, 'Written down.' FROM numbers";
     for first in (0..finished).step_by(TOGETHER as usize) {
         let last = (first + TOGETHER).min(finished);
-        conn.execute(sql, params![first, last, TEAMS, BODY, now - finished as Moment])?;
+        conn.execute(sql, params![first, last, TEAMS as i64, BODY, now - finished])?;
     }
     conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |_| Ok(()))?;
-    let count: u64 = conn.query_row("SELECT count(*) FROM tasks WHERE state = 'done'", (), |row| row.get(0))?;
+    let count: i64 = conn.query_row("SELECT count(*) FROM tasks WHERE state = 'done'", (), |row| row.get(0))?;
     ensure!(count == finished, "{count} tasks are over");
     Ok(())
 }
@@ -315,7 +315,7 @@ pub async fn run(extent: Extent) -> Result<Report> {
     Ok(report(extent, finished, &measured, Machine::here(folder.path())?))
 }
 
-fn report(extent: Extent, finished: u64, measured: &Measured, machine: Machine) -> Report {
+fn report(extent: Extent, finished: i64, measured: &Measured, machine: Machine) -> Report {
     let steps = ["enqueue", "claim", "complete", "all three"];
     let floor_is = "the same statements by hand, on the same tables without the triggers that write down what happens";
     let (mut compared, mut goals) = (Vec::new(), Vec::new());

@@ -54,7 +54,7 @@ fn cut(conn: &Connection, leased: usize) -> Result<()> {
     conn.execute(back, ())?;
     let run = "UPDATE tasks SET state = 'running', attempts = 1, due_at = created_at, started_at = created_at,
                  leased_until = created_at + 120000 WHERE id <= ?1";
-    let under_way = conn.execute(run, [leased])?;
+    let under_way = conn.execute(run, [i64::try_from(leased)?])?;
     ensure!(under_way == leased, "{under_way} tasks are under way");
     conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |_| Ok(()))?;
     Ok(())

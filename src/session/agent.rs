@@ -160,7 +160,7 @@ impl Agents {
     ///
     /// # Errors
     /// Where the team is gone, or its configuration cannot be understood.
-    pub(super) async fn of_team(&self, db: &Db, name: &TeamName) -> Result<Agent> {
+    pub async fn of_team(&self, db: &Db, name: &TeamName) -> Result<Agent> {
         let house = self.house(db, name).await?;
         let make = |role| self.agent(&house, role, Identity::Orchestrator { skill: None }, house.held.clone());
         if !name.is_main() {

@@ -14,7 +14,7 @@ use crate::{Conn, sql};
 pub use lanes::{Found, claim, look, put_back};
 pub use of_team::{
     Completed, Open, Running, cancel_given, cancel_queued, cancel_work_of_topic, completed, depths, drop_queue,
-    handed_over_since, known_correlation, open_of_team, queued_of, running, running_of, same_open, stop_team,
+    handed_over_since, known_correlation, of_call, open_of_team, queued_of, running, running_of, same_open, stop_team,
     stop_work, stop_work_of_topic,
 };
 

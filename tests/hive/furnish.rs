@@ -38,6 +38,24 @@ pub fn lay_template(path: &Path) {
     std::fs::write(path, bytes).expect("the folder is there");
 }
 
+/// Teams that are ready for work, each with every tool that its parent has.
+pub async fn make_teams(db: &Db, run_dir: &Path, paths: &[String], now: base::Moment) -> anyhow::Result<()> {
+    for path in paths {
+        let (parent, name) = path.rsplit_once('/').unwrap_or((base::ids::MAIN, path));
+        let parent = parent.rsplit('/').next().expect("a path has a last part");
+        let (name, parent): (base::TeamName, base::TeamName) = (name.parse()?, parent.parse()?);
+        let about = format!("Does what {name} does.");
+        let folder = run_dir.join("teams").join(name.as_str());
+        std::fs::create_dir_all(&folder)?;
+        std::fs::write(folder.join("config.yaml"), "allowed_tools: ['*']\n")?;
+        let add = async |conn: &mut store::Conn| {
+            store::teams::add(conn, &name, &parent, &about, store::teams::State::Ready, now).await
+        };
+        anyhow::ensure!(db.tx("make a team", add).await?, "there is no team {parent}, or {name} is there already");
+    }
+    Ok(())
+}
+
 /// The models that know prices: of the scripted one, in US dollars per million tokens in and out.
 pub fn models(prices: Option<(u64, u64)>) -> Arc<Models> {
     static FREE: OnceLock<Arc<Models>> = OnceLock::new();

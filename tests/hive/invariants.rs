@@ -153,6 +153,7 @@ const TOOLS_OF_ITS_OWN: &[(&str, &str)] = &[
     ("a tool was granted", "SELECT tool FROM tool_grants"),
     // Whom work can be given to is part of the tools' schemas.
     ("a team was made", "SELECT id FROM audit WHERE tool = 'spawn_team'"),
+    ("there are teams", "SELECT name FROM teams WHERE parent IS NOT NULL"),
 ];
 
 /// The fixed part of the main agent's prompt, and its tools, are the same bytes in every request of every hive.

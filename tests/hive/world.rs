@@ -206,6 +206,9 @@ impl World {
             let clock = Clock::starting_at(self.resumes_at);
             *self.clock.lock().unwrap_or_else(PoisonError::into_inner) = clock;
             let db = Db::open(&self.database()).await?;
+            if first {
+                furnish::make_teams(&db, &self.config.run_dir, &self.setup.teams, self.resumes_at).await?;
+            }
             if let (Death::AfterCommits(count), true) = (self.death, first) {
                 db.die_after(count);
             }

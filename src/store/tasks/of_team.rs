@@ -1,7 +1,7 @@
 //! A team's queue as others see it: what waits, what runs, what came of it.
 
 use anyhow::Result;
-use base::{Moment, TaskId, TeamName, TopicId};
+use base::{Moment, RunId, TaskId, TeamName, TopicId};
 
 use super::{End, Kind, Priority, StopAsked};
 use crate::sql::row;
@@ -249,6 +249,13 @@ pub async fn handed_over_since(conn: &mut Conn, parent: &TeamName, child: &TeamN
     let sql = "SELECT count(*) FROM tasks
                WHERE team = $1 AND giver = $2 AND kind = 'handoff' AND created_at > $3 AND correlation IS NOT NULL";
     sql::query_scalar(sql).bind(parent.as_str()).bind(child.as_str()).bind(since).fetch_one(conn).await
+}
+
+/// The task that a turn has queued under this word.
+pub async fn of_call(conn: &mut Conn, cause: RunId, correlation: &str) -> Result<Option<TaskId>> {
+    let sql = "SELECT id FROM tasks WHERE cause = $1 AND correlation = $2";
+    let id: Option<i64> = sql::query_scalar(sql).bind(cause.0).bind(correlation).fetch_optional(conn).await?;
+    Ok(id.map(TaskId))
 }
 
 /// The task that a child has handed to its parent under this word since then.

@@ -132,7 +132,8 @@ impl Tool for DelegateTask {
         availability: Availability::Both,
         partition: Partition::Write,
         ops: Ops::Daily,
-        effect: Effect::Once,
+        // A call that is made again after a crash finds the task that it had queued.
+        effect: Effect::Idempotent,
         destructive: false,
         timeout: Duration::from_secs(15),
         max_result_bytes: 8 * 1_024,
@@ -146,7 +147,11 @@ impl Tool for DelegateTask {
         let team = named(&args.team)?;
         let body = self.scrub.clean(text("task", &args.task)?);
         let (priority, now) = (args.priority.map_or(Priority::Normal, Priority::from), self.clock.now());
+        let queued_by = format!("call:{}:{}", call.step, call.call_id);
         let give = async |conn: &mut Conn| {
+            if let Some(task) = tasks::of_call(conn, call.run, &queued_by).await? {
+                return Ok(Ok(settled(Status::Queued, Some(task))));
+            }
             if let Err(why) = worker_of(conn, call, &team).await? {
                 return Ok(Err(why));
             }
@@ -172,6 +177,7 @@ impl Tool for DelegateTask {
                 priority,
                 giver: Some(&call.team),
                 cause: Some(call.run),
+                correlation: Some(&queued_by),
                 ..New::of(&team, Kind::Delegate, &body, &call.origin)
             };
             Ok(Ok(settled(Status::Queued, Some(tasks::give(conn, &new, now).await?))))

@@ -24,7 +24,7 @@ use crate::tool::ToolError;
 pub use giver::{waits_for, wake};
 pub use report_to_parent::{ReportToParent, ReportToParentArgs, Reported};
 pub use request_input::{InputGiven, RequestInput, RequestInputArgs};
-pub use respond_to_task::{Responded, RespondToTask, RespondToTaskArgs};
+pub use respond_to_task::{RespondToTask, RespondToTaskArgs, Responded};
 pub use update_task_status::{StatusUpdated, TaskStatus, UpdateTaskStatus, UpdateTaskStatusArgs};
 
 /// The name of the tool that asks, which stands in the rows of its questions.

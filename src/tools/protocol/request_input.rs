@@ -113,9 +113,9 @@ impl AskingTool for RequestInput {
         let now = self.clock.now();
         let patience = base::clock::show_span(base::clock::millis(question.expires_at - now));
         let text = format!(
-            "Task {id} asks you, and waits; nobody else has seen this:\n{}\n\nAnswer within {patience} with \
-             `respond_to_task`, task_id {id}. Where people have to decide, ask them first. Without an answer the task goes \
-             on with the assumption that does the least harm.",
+            "Task {id} asks you: {}\n\nPeople have not seen this. The task waits: answer within {patience} with \
+             `respond_to_task`, task_id {id}; where people have to decide, ask them first. Without an answer it goes on \
+             with the assumption that does the least harm.",
             self.scrub.clean(args.question.trim()),
             id = task.id,
         );

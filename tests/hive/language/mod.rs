@@ -101,6 +101,8 @@ pub struct Setup {
     pub files: Vec<(FileOf, String, String)>,
     /// `secret VALUE`: a value that the hive knows to be one.
     pub secrets: Vec<String>,
+    /// `team NAME`, `team PARENT/NAME`: a team that is ready, with its path from the root.
+    pub teams: Vec<String>,
     /// `improvise SEED`: agents without a part answer by chance.
     pub improvise: Option<u64>,
 }

@@ -158,6 +158,7 @@ fn sets_up(words: &[&str], setup: &mut Setup) -> Result<bool, String> {
         ["admins", admins @ ..] => setup.admins.extend(admins.iter().map(|&admin| admin.to_owned())),
         ["classifier"] => setup.classifier = true,
         ["model", options @ ..] => setup.model = model(options)?,
+        ["team", path] => setup.teams.push((*path).to_owned()),
         ["secret", value] => setup.secrets.push((*value).to_owned()),
         ["improvise", seed] => {
             setup.improvise = Some(seed.parse().map_err(|_| format!("`{seed}` is no number"))?);

@@ -202,8 +202,9 @@ impl Agents {
     /// Where the team is gone.
     pub(super) async fn scout(&self, db: &Db, team: &TeamName) -> Result<Agent> {
         let house = self.house(db, team).await?;
-        let own = house.toolboxes.iter().find(|toolbox| toolbox.name == SCOUT);
-        let own = own.map(|toolbox| Toolbox { name: toolbox.name.clone(), tools: toolbox.tools.clone() });
+        let all = db.read(async |conn: &mut Conn| toolboxes::list(conn).await).await?;
+        let own = all.into_iter().find(|toolbox| toolbox.name == SCOUT);
+        let own = own.map(|toolbox| Toolbox { name: toolbox.name, tools: toolbox.tools });
         let below = self.below(&house.held.grant, AgentKind::Scout);
         let grant = Grant { toolboxes: Some(own.into_iter().collect()), direct: Vec::new(), ..below };
         let held = Arc::new(Held { grant });
@@ -220,7 +221,8 @@ impl Agents {
     /// Where that cannot be read.
     pub(super) async fn renewed(&self, db: &Db, agent: &Arc<Agent>) -> Result<Arc<Agent>> {
         let held = self.rights.now().await?;
-        if !agent.team.is_main() || Arc::ptr_eq(&held, &agent.held) {
+        // A subagent or a scout of the main team keeps the little that it has.
+        if agent.held.grant.agent != AgentKind::Main || Arc::ptr_eq(&held, &agent.held) {
             return Ok(agent.clone());
         }
         Ok(Arc::new(self.of_team(db, &agent.team).await?))

@@ -147,7 +147,9 @@ fn part(agent: &str, request: &Request) -> String {
         texts.filter_map(|text| text.split_once(before)?.1.split_once(after)).next().map(|(name, _)| name.to_owned())
     };
     let team = named("This is the team `", "`");
-    let subagent = named("--- Active Subagent: ", " ---");
+    let working = request.system.iter().any(|system| system.text.contains("You do one task for a team of a hive."));
+    // Nothing tells a scout from other agents but that it is no subagent and works for a team's agent.
+    let subagent = named("--- Active Subagent: ", " ---").or_else(|| working.then(|| "scout".to_owned()));
     [team, subagent].into_iter().flatten().reduce(|team, subagent| format!("{team}/{subagent}")).unwrap_or(agent.into())
 }
 

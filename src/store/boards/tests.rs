@@ -196,18 +196,3 @@ async fn a_board_waits_for_what_else_is_to_be_said() {
     .await
     .unwrap();
 }
-
-#[tokio::test]
-async fn looking_for_work_reads_one_small_index() {
-    let (db, _folder, topic) = database().await;
-    db.tx("test", async |conn| {
-        let sql = "EXPLAIN QUERY PLAN SELECT min(topic) FROM tasks
-                   WHERE topic IS NOT NULL AND kind <> 'message' AND state IN ('queued', 'running') AND topic > $1";
-        let steps: Vec<(i64, i64, i64, String)> = sql::query_as(sql).bind(topic.0).fetch_all(conn).await?;
-        let plan: Vec<String> = steps.into_iter().map(|(_, _, _, step)| step).collect();
-        assert!(plan.len() == 1 && plan[0].contains("USING COVERING INDEX open_work_of_topics"), "{plan:?}");
-        Ok(())
-    })
-    .await
-    .unwrap();
-}

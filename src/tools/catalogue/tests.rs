@@ -109,7 +109,10 @@ async fn each_kind_of_agent_has_the_program_s_tools_that_are_for_it() {
     assert_eq!(names(AgentKind::Main, &[]), floor);
     let of_sub = names(AgentKind::Sub, &[]);
     let of_main_alone = ["attach_file", "prompt_secret"];
-    assert_eq!(of_sub, floor.into_iter().filter(|name| !of_main_alone.contains(name)).collect::<Vec<_>>());
+    let protocol = ["report_to_parent", "request_input", "update_task_status"];
+    let core = floor.into_iter().filter(|name| !of_main_alone.contains(name));
+    let sorted: BTreeSet<&str> = core.chain(protocol).collect();
+    assert_eq!(of_sub, sorted.into_iter().collect::<Vec<_>>());
     let of_scout = names(AgentKind::Scout, &["*"]);
     let reads = [
         "get_status",
@@ -122,13 +125,16 @@ async fn each_kind_of_agent_has_the_program_s_tools_that_are_for_it() {
         "memory_search",
         "read_file",
         "read_skill_file",
+        "report_to_parent",
+        "request_input",
         "sql_query",
         "think",
+        "update_task_status",
         "vault_get",
         "vault_list",
     ];
-    assert_eq!(of_scout, reads, "a scout only looks");
-    assert_eq!(names(AgentKind::Scout, &[]), ["think"]);
+    assert_eq!(of_scout, reads, "a scout only looks, and answers whoever sent it");
+    assert_eq!(names(AgentKind::Scout, &[]), ["report_to_parent", "request_input", "think", "update_task_status"]);
 }
 
 #[tokio::test]

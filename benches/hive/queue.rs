@@ -37,11 +37,15 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const ENQUEUE: &str = "INSERT INTO tasks (team, lane, kind, priority, state, body, conversation, topic, sender, giver,
     cause, continues, correlation, options, created_at, due_at)
   VALUES (?1, ?2, ?3, ?4, 'queued', ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?14) RETURNING id";
-pub const CLAIM: &str = "UPDATE OR IGNORE tasks SET state = 'running', leased_until = ?3, attempts = attempts + 1,
+const FIND: &str = "SELECT id FROM (SELECT id, lane, priority FROM tasks WHERE state = 'queued' AND due_at <= ?2
+    ORDER BY priority, id LIMIT ?3) t
+  WHERE NOT EXISTS (SELECT 1 FROM tasks r WHERE r.lane = t.lane AND r.state = 'running')
+    AND NOT EXISTS (SELECT 1 FROM tasks q WHERE q.lane = t.lane AND q.state = 'queued' AND q.due_at <= ?2
+      AND (q.priority, q.id) < (t.priority, t.id))
+  ORDER BY priority, id LIMIT ?1";
+const CLAIM: &str = "UPDATE tasks SET state = 'running', leased_until = ?3, attempts = attempts + 1,
     started_at = coalesce(started_at, ?2)
-  WHERE id IN (SELECT id FROM tasks t WHERE state = 'queued' AND due_at <= ?2
-    AND NOT EXISTS (SELECT 1 FROM tasks r WHERE r.lane = t.lane AND r.state = 'running')
-    ORDER BY priority, id LIMIT ?1)
+  WHERE id IN (SELECT value FROM json_each(?1))
   RETURNING id, team, lane, kind, priority, body, conversation, topic, sender, giver, cause, continues, options,
     attempts, failures";
 const COMPLETE: &str = "UPDATE tasks SET state = ?2, note = ?3, result = ?5, finished_at = ?4, leased_until = NULL
@@ -181,9 +185,12 @@ pub fn without_triggers(conn: &Connection) -> Result<()> {
 
 /// Claims by hand; the ids. A statement is over when all its rows were seen.
 pub fn claim(conn: &Connection, limit: u32, now: Moment) -> Result<Vec<i64>> {
+    let mut find = conn.prepare_cached(FIND)?;
+    let found: rusqlite::Result<Vec<i64>> = find.query_map(params![limit, now, 256], |row| row.get(0))?.collect();
+    let found = serde_json::to_string(&found?)?;
     let mut statement = conn.prepare_cached(CLAIM)?;
-    let rows = statement.query_map(params![limit, now, now + clock::ms(LEASE)], |row| {
-        let _body: String = row.get(5)?;
+    let rows = statement.query_map(params![found, now, now + clock::ms(LEASE)], |row| {
+        let (_team, _lane, _body): (String, String, String) = (row.get(1)?, row.get(2)?, row.get(5)?);
         row.get(0)
     })?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)

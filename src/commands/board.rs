@@ -22,7 +22,7 @@ const WORD: &str = "board";
 /// Most tasks that a board shows: with [`TASK_CHARS`], names and markup it stays one message of Discord's, of 2,000
 /// characters.
 pub const LINES_MAX: u32 = 8;
-/// How much of a task a board shows, in characters.
+/// How much of a task and of a topic's name a board shows, in characters.
 const TASK_CHARS: usize = 60;
 /// Most tasks that the details show.
 const DETAILS_MAX: u32 = 20;
@@ -31,7 +31,7 @@ const DETAIL_CHARS: usize = 100;
 
 /// What a board says in Markdown while work is under way, and when it will say something else if no row changes.
 pub fn at_work(topic: &Topic, tally: &Tally, lines: &[Line], now: Moment) -> (String, Option<Moment>) {
-    let mut said = vec![format!("Teams at work on **{}**:", escaped(&topic.name))];
+    let mut said = vec![format!("Teams at work on **{}**:", name(topic))];
     let mut next: Option<Moment> = None;
     for line in lines {
         let (how_long, until) = how_long(line.progress, now);
@@ -50,11 +50,15 @@ pub fn at_work(topic: &Topic, tally: &Tally, lines: &[Line], now: Moment) -> (St
 
 /// What a board says in Markdown when nothing is left to do.
 pub fn over(topic: &Topic, tally: &Tally) -> String {
-    let name = escaped(&topic.name);
+    let name = name(topic);
     match ended(tally) {
         Some(ended) => format!("Teams are through with **{name}**: {ended}."),
         None => format!("Teams are through with **{name}**."),
     }
+}
+
+fn name(topic: &Topic) -> String {
+    escaped(&base::text::headline(&topic.name, TASK_CHARS))
 }
 
 /// The buttons below a board while work is under way.
@@ -94,13 +98,14 @@ fn what(line: &Line, chars: usize) -> String {
 /// ` (3m)`, and until when that stays true: an hour's work is not worth an edit every second.
 fn how_long(progress: Progress, now: Moment) -> (String, Option<Moment>) {
     const MINUTE: i64 = 60_000;
+    const TEN_MINUTES: i64 = 10 * MINUTE;
     const HOUR: i64 = 60 * MINUTE;
     let (Progress::Working(since) | Progress::Queued(since)) = progress else { return (String::new(), None) };
     let passed = (now - since).max(0);
     let step = match passed {
-        ..MINUTE => return (" (under 1m)".to_owned(), Some(since + MINUTE)),
-        ..600_000 => MINUTE,
-        ..HOUR => 10 * MINUTE,
+        0..MINUTE => return (" (under 1m)".to_owned(), Some(since + MINUTE)),
+        MINUTE..TEN_MINUTES => MINUTE,
+        TEN_MINUTES..HOUR => TEN_MINUTES,
         _ => HOUR,
     };
     let shown = passed - passed % step;

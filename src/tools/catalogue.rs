@@ -28,7 +28,8 @@ use crate::tool::AnyTool;
 use crate::toolboxes::Directory;
 use crate::workspace::Workspaces;
 use crate::{
-    delegation, files, human, memory, protocol, shell, skills, tables, todos, toolboxes, topics, trust, vault, web, wire,
+    delegation, files, human, memory, protocol, shell, skills, tables, todos, toolboxes, topics, trust, vault, web,
+    wire,
 };
 
 /// What the tools are built with.

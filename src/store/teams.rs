@@ -218,6 +218,18 @@ pub async fn scope(conn: &mut Conn, name: &TeamName) -> Result<Vec<String>> {
     sql::query_scalar(sql).bind(name.as_str()).fetch_all(conn).await
 }
 
+/// The same of every team, by team.
+pub async fn scopes(conn: &mut Conn) -> Result<Vec<(String, String)>> {
+    sql::query_as("SELECT team, keyword FROM scope_keywords ORDER BY team, keyword").fetch_all(conn).await
+}
+
+/// The same of a team's direct children, by team.
+pub async fn scopes_of_children(conn: &mut Conn, parent: &TeamName) -> Result<Vec<(String, String)>> {
+    let sql = "SELECT k.team, k.keyword FROM teams t JOIN scope_keywords k ON k.team = t.name
+               WHERE t.parent = $1 ORDER BY k.team, k.keyword";
+    sql::query_as(sql).bind(parent.as_str()).fetch_all(conn).await
+}
+
 /// The same of every team below this one, by team.
 pub async fn scopes_below(conn: &mut Conn, root: &TeamName) -> Result<Vec<(String, String)>> {
     let sql = "WITH RECURSIVE below (name) AS (

@@ -22,15 +22,15 @@ pub struct Listed {
 
 /// The children of a team by name, or everything below it: parents before their children.
 pub async fn below(conn: &mut Conn, root: &TeamName, recursive: bool) -> Result<Vec<Listed>> {
-    let teams = match recursive {
+    let (teams, words) = match recursive {
         // Everything is below the root: no need to walk there.
-        true if root.is_main() => teams::all_but_root(conn).await?,
-        true => teams::descendants(conn, root).await?,
-        false => teams::children(conn, root).await?,
+        true if root.is_main() => (teams::all_but_root(conn).await?, teams::scopes(conn).await?),
+        true => (teams::descendants(conn, root).await?, teams::scopes_below(conn, root).await?),
+        false => (teams::children(conn, root).await?, teams::scopes_of_children(conn, root).await?),
     };
     let mut waiting: BTreeMap<String, i64> = tasks::depths(conn).await?.into_iter().collect();
     let mut scopes: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for (team, keyword) in teams::scopes_below(conn, root).await? {
+    for (team, keyword) in words {
         scopes.entry(team).or_default().push(keyword);
     }
     let listed = |team: Team| Listed {

@@ -205,7 +205,8 @@ mod tests {
 
     #[test]
     fn every_change_shows_at_once() {
-        let changes: [(&str, fn(&Path)); 8] = [
+        type Change = fn(&Path);
+        let changes: [(&str, Change); 8] = [
             ("a rule of the same length", |home| fs::write(home.join(CONTEXT), "# Words\nOther ones.").unwrap()),
             ("a rule more", |home| fs::write(home.join("team-rules/more.md"), "# More\nMore.").unwrap()),
             ("a rule less", |home| fs::remove_file(home.join(CONTEXT)).unwrap()),

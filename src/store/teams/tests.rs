@@ -88,6 +88,8 @@ async fn words_of_a_scope_are_kept_once() {
             |all: Vec<(String, String)>| all.into_iter().map(|(team, word)| team + "=" + &word).collect::<Vec<_>>();
         assert_eq!(words(scopes_below(conn, &team("main")).await?), ["docs=c", "web=b"]);
         assert_eq!(words(scopes_below(conn, &team("ops")).await?), ["web=b"]);
+        assert_eq!(words(scopes_of_children(conn, &team("main")).await?), ["docs=c"]);
+        assert_eq!(words(scopes(conn).await?), ["docs=c", "web=b"]);
         remove(conn, &team("api")).await?;
         remove(conn, &team("web")).await?;
         assert!(scope(conn, &team("web")).await?.is_empty());

@@ -147,6 +147,18 @@ pub async fn check(conn: &mut Conn) -> Result<Option<Sealed>> {
     Ok(found.map(|(nonce, sealed)| Sealed { nonce, sealed }))
 }
 
+/// Whether no team has anything in it.
+pub async fn is_empty(conn: &mut Conn) -> Result<bool> {
+    sql::query_scalar("SELECT NOT EXISTS (SELECT 1 FROM team_vault)").fetch_one(conn).await
+}
+
+/// Forgets what was encrypted to tell the key by. Only an empty vault may have another key.
+pub async fn forget_check(conn: &mut Conn) -> Result<()> {
+    let sql = "DELETE FROM vault_check WHERE NOT EXISTS (SELECT 1 FROM team_vault)";
+    sql::query(sql).execute(conn).await?;
+    Ok(())
+}
+
 /// Sets what is encrypted to tell the key by.
 pub async fn set_check(conn: &mut Conn, check: &Sealed) -> Result<()> {
     let sql = "INSERT INTO vault_check (id, nonce, sealed) VALUES (1, $1, $2)

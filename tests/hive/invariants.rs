@@ -25,7 +25,8 @@ pub fn broken(played: &mut Played) -> Vec<String> {
         broken.extend(played.world.busy_gates().into_iter().map(|gate| format!("a gate is not free: {gate}")));
     }
     broken.extend(requests(played));
-    let tools_change = played.world.chooses_tools() || !rows(played, TOOLS_OF_ITS_OWN).is_empty();
+    let own_tools = played.world.chooses_tools() || played.world.has_subagents();
+    let tools_change = own_tools || !rows(played, TOOLS_OF_ITS_OWN).is_empty();
     broken.extend(fixed_part(played, tools_change));
     broken.extend(leaks(played));
     broken.extend(order(played));

@@ -138,6 +138,11 @@ impl World {
         self.setup.files.iter().any(|(_, path, _)| path.starts_with("rules/"))
     }
 
+    /// Whether the main team has subagents, which are tools of its agent.
+    pub fn has_subagents(&self) -> bool {
+        self.setup.files.iter().any(|(_, path, _)| path.starts_with("subagents/"))
+    }
+
     /// Whether the owner wrote what the main agent may use, which shows it other tools.
     pub fn chooses_tools(&self) -> bool {
         self.config.settings.team != openhive::config::Team::default()

@@ -40,6 +40,11 @@ pub async fn rotate(db: &Db, from: &Key, to: &Key) -> Result<usize> {
     .await
 }
 
+/// Whether a key lies there that is to take the place of the file's.
+pub(super) fn has_next(path: &Path) -> bool {
+    next(path).exists()
+}
+
 /// Encrypts everything with a new key of the run directory's key file. A crash at any point leaves a vault that opens.
 /// No hive may be running on this database. How many rows there are.
 ///

@@ -65,6 +65,12 @@ pub(super) fn find(from_environment: Option<&Secret>, run_dir: &Path, check: Opt
     }
 }
 
+/// Whether there is a key file, or one that was to replace it.
+pub(super) fn has_file(run_dir: &Path) -> bool {
+    let path = key::path(run_dir);
+    path.exists() || rotate::has_next(&path)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -15,14 +15,13 @@ use org::handbook::Handbook;
 use org::rules::{Cascade, Place, Role, Rule};
 use org::teams::{TeamConfig, Tree};
 use store::tasks::Task;
-use store::{Conn, Db, grants, teams, toolboxes};
+use store::{Conn, Db, teams, toolboxes};
 use tools::delegation::{Persona, Reach, Subagents};
-use tools::org::child_grant;
 use tools::{AgentKind, Grant, Toolbox};
 
 use super::prompt::{Fixed, Identity, Own, OwnTools, Station};
 use crate::config;
-use crate::toolkit::{Held, Outfit, Rights};
+use crate::toolkit::{Held, OfTeam, Outfit, Rights};
 use books::Books;
 
 /// The toolbox of scouts.
@@ -128,7 +127,6 @@ struct House {
     above: Vec<Arc<Handbook>>,
     config: TeamConfig,
     held: Arc<Held>,
-    toolboxes: Vec<toolboxes::Toolbox>,
 }
 
 impl House {
@@ -140,7 +138,6 @@ impl House {
             && (self.above.len() == other.above.len())
             && self.above.iter().zip(&other.above).all(|(one, other)| Arc::ptr_eq(one, other))
             && self.config == other.config
-            && self.toolboxes == other.toolboxes
     }
 }
 
@@ -234,32 +231,17 @@ impl Agents {
     }
 
     async fn house(&self, db: &Db, name: &TeamName) -> Result<House> {
-        let chain = self.tree.in_force(name).await.with_context(|| format!("read what the team {name} may do"))?;
-        let (team, children, scope, toolboxes, direct) = db
+        let OfTeam { config, above, held } = self.rights.of_team(&self.tree, name).await?;
+        let (team, children, scope) = db
             .read(async |conn: &mut Conn| {
-                let mut direct = Vec::new();
-                for (team, _) in chain.iter().skip(1) {
-                    direct.push(grants::of_team(conn, team).await?);
-                }
-                let toolboxes = if chain.len() > 1 { toolboxes::list(conn).await? } else { Vec::new() };
                 let (team, children) = (teams::get(conn, name).await?, teams::children(conn, name).await?);
-                Ok((team, children, teams::scope(conn, name).await?, toolboxes, direct))
+                Ok((team, children, teams::scope(conn, name).await?))
             })
             .await?;
         let team = team.with_context(|| format!("there is no team `{name}`"))?;
-        let catalogue = self.rights.catalogue();
-        let mut held = self.rights.now().await?;
-        for ((_, config), direct) in chain.iter().skip(1).zip(direct) {
-            let direct = direct.into_iter().map(|granted| granted.tool).collect();
-            held = Arc::new(Held { grant: child_grant(catalogue, &held.grant, config, &toolboxes, direct) });
-        }
-        let mut above = Vec::with_capacity(chain.len());
-        for (team, _) in &chain[..chain.len() - 1] {
-            above.push(self.handbook(team)?);
-        }
-        let config = chain.into_iter().next_back().map(|(_, config)| config).context("a chain ends with its team")?;
+        let above = above.iter().map(|team| self.handbook(team)).collect::<Result<_>>()?;
         self.outfit.fit(name, &config)?;
-        Ok(House { team, children, scope, book: self.handbook(name)?, above, config, held, toolboxes })
+        Ok(House { team, children, scope, book: self.handbook(name)?, above, config, held })
     }
 
     /// What a team's folder says.

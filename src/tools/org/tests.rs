@@ -1,6 +1,7 @@
 //! The tools of the tree, as a model uses them: whom a caller reaches, and what comes back.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use base::TeamName;
 use org::trust::Policy;
@@ -17,6 +18,8 @@ use crate::{Call, Catalogue, Grant, ToolError};
 struct Hive {
     world: World,
     tools: Catalogue,
+    /// How many calls were made: each has an id of its own.
+    calls: AtomicU32,
 }
 
 fn team(name: &str) -> TeamName {
@@ -27,7 +30,7 @@ impl Hive {
     async fn new() -> Hive {
         let world = World::new().await;
         let tools = world.catalogue(Policy::default());
-        let hive = Hive { world, tools };
+        let hive = Hive { world, tools, calls: AtomicU32::new(0) };
         for (name, parent) in [("ops", "main"), ("docs", "main"), ("web", "ops")] {
             hive.say(parent, "spawn_team", json!({"name": name, "scope_accepts": ["x"]})).await.unwrap();
         }
@@ -46,14 +49,19 @@ impl Hive {
     }
 
     fn call(&self, caller: &str) -> Call {
-        Call { team: team(caller), call_id: "c".into(), ..self.world.call() }
+        let call_id = format!("c{}", self.calls.fetch_add(1, Ordering::Relaxed));
+        Call { team: team(caller), call_id: call_id.into(), ..self.world.call() }
     }
 
     /// What a tool answers to a team.
     async fn say(&self, caller: &str, tool: &str, input: Value) -> Result<Value, String> {
         let tool = &self.tools.by_name(tool).unwrap().tool;
         tool.check(&input).map(drop)?;
-        match tool.run(&self.call(caller), input).await {
+        Self::answer(tool.run(&self.call(caller), input).await)
+    }
+
+    fn answer(answer: Result<String, ToolError>) -> Result<Value, String> {
+        match answer {
             Ok(text) => Ok(serde_json::from_str(&text).unwrap_or(Value::String(text))),
             Err(ToolError::Refused(why)) => Err(why),
             Err(ToolError::Broken(error)) => panic!("{error:#}"),
@@ -471,4 +479,21 @@ async fn a_shutdown_waits_for_a_question_that_the_team_answers() {
     assert!(!hive.world.folder.path().join("teams/ops").exists());
     assert!(hive.say("main", "shutdown_team", json!({"name": "docs"})).await.is_ok());
     assert_eq!(hive.say("main", "list_teams", json!({})).await.unwrap(), json!([]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_delegation_that_is_made_again_after_a_crash_finds_its_task() {
+    let hive = Hive::new().await;
+    let call = hive.call("main");
+    let tool = &hive.tools.by_name("delegate_task").unwrap().tool;
+    let input = json!({"team": "ops", "task": "Check the disks."});
+    let first = Hive::answer(tool.run(&call, input.clone()).await).unwrap();
+    let task = hive.claim("ops").await;
+    hive.finish(&task, End::Done, "Sound.").await;
+    // The process died after the task was queued and before the call's result was written down.
+    assert_eq!(Hive::answer(tool.run(&call, input.clone()).await).unwrap(), first);
+    let open = async |conn: &mut Conn| tasks::open_of_team(conn, &team("ops"), 9).await;
+    assert_eq!(hive.world.db.read(open).await.unwrap(), [], "the work is not done twice");
+    let another = Hive::answer(tool.run(&hive.call("main"), input).await).unwrap();
+    assert_ne!(another, first, "a new call is new work");
 }

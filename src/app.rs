@@ -1,5 +1,6 @@
 //! The composition root: builds everything once, starts the loops, and stops them in reverse order.
 
+use std::convert::Infallible;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,11 +16,12 @@ use org::teams::Tree;
 use org::topics::Rules;
 use org::trust::Policy;
 use store::{Bell, Db, settings};
+use tokio::sync::Semaphore;
 use tools::{Gates, Load};
 
 use crate::classifier::Classifier;
 use crate::commands::{Commands, Facts};
-use crate::config::{Settings, Team};
+use crate::config::Settings;
 use crate::loops::worker::Running;
 use crate::loops::{board, events, inbound, outbound, recovery, upkeep, vectors, worker};
 use crate::session::{Agents, Asked, Ledger, Limits, Made, Mind, Office, Prompts, Sessions, owner_rules};
@@ -82,12 +84,15 @@ impl House {
         db: &'a Db,
         clock: Clock,
         policy: &'a Arc<Policy>,
-        team: &'a Team,
+        settings: &'a Settings,
+        models: &Models,
         library: Library,
     ) -> Means<'a> {
         let vault_key = self.vault_key.as_ref();
         let (run_dir, hidden, scrub) = (&*self.run_dir, self.hidden(), &self.scrub);
-        Means { db, clock, run_dir, hidden, policy, scrub, team, vault_key, library }
+        let (team, delegation) = (&settings.team, settings.delegation);
+        let profiles = models.profiles().map(|profile| profile.name.clone()).collect();
+        Means { db, clock, run_dir, hidden, policy, scrub, team, vault_key, profiles, delegation, library }
     }
 }
 
@@ -130,7 +135,7 @@ impl Hive {
         let policy = Arc::new(policy);
         let rules = Rules { active_max: u32::try_from(settings.topics.active_max)? };
         let library = crate::toolkit::library(&settings.team, &minds.all)?;
-        let means = house.means(&db, clock, &policy, &settings.team, library);
+        let means = house.means(&db, clock, &policy, &settings, &minds.all, library);
         let Kit { executor, library, tree, outfit } = crate::toolkit::build(&means).await?;
         tree.settle().await.context("settle the teams that were being made or taken away")?;
         let rights = Arc::new(Rights::open(&db, clock, &executor.catalogue, &settings.team).await?);
@@ -167,6 +172,7 @@ impl Hive {
             office,
             limits,
             loose: hive.turns.clone(),
+            within: Semaphore::new(settings.delegation.models_max as usize),
         });
         hive.start_work(sessions);
         hive.start_upkeep(upkeep::Upkeep {
@@ -278,7 +284,7 @@ impl Hive {
     }
 
     /// Stops: takes nothing in any more, lets turns end within the configured time and sends what they said; the
-    /// rest waits in the rows for the next start.
+    /// rest waits in the rows for the next start. Turns that only wait for somebody's answer are not waited for.
     pub async fn stop(self) {
         self.door.closed.cancel();
         self.receiving.stop();
@@ -287,13 +293,38 @@ impl Hive {
         ended("placing", &self.placing, LOOP_END).await;
         self.working.stop();
         ended("working", &self.working, LOOP_END).await;
-        if !self.turns.wait(self.rest.stop_grace).await {
+        if !self.turns_end().await {
             tracing::info!("{} turns are left for the next start", self.turns.running());
             self.rest.running.halt_all();
             ended("turns", &self.turns, LOOP_END).await;
         }
         self.sending.stop();
         ended("sending", &self.sending, LOOP_END).await;
+    }
+
+    /// Waits until the turns have ended. `false` where some had not within their time.
+    async fn turns_end(&self) -> bool {
+        tokio::select! {
+            biased;
+            ended = self.turns.wait(self.rest.stop_grace) => ended,
+            never = self.leave_who_waits() => match never {},
+        }
+    }
+
+    /// Leaves the turns to the next start that wait for somebody's answer, now or once they begin to: none can come, for
+    /// nothing is taken in any more.
+    async fn leave_who_waits(&self) -> Infallible {
+        let mut bell = self.door.db.changes(Bell::Questions);
+        loop {
+            bell.mark_unchanged();
+            if let Err(error) = self.rest.running.halt_waiting(&self.door.db).await {
+                tracing::warn!("which turns wait for an answer could not be read: {error:#}");
+            }
+            if bell.changed().await.is_err() {
+                // The database is gone, and with it every question.
+                std::future::pending::<()>().await;
+            }
+        }
     }
 }
 

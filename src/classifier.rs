@@ -65,7 +65,7 @@ impl Classifier {
     ) -> Result<Option<Judgement>> {
         let request = Request {
             system: vec![System { text: INSTRUCTION.trim().to_owned(), cached: true }],
-            tools: Vec::new(),
+            tools: [].into(),
             messages: vec![Message::user(org::topics::question(candidates, event, self.several))],
             output_tokens_max: ANSWER_TOKENS,
         };
@@ -73,16 +73,23 @@ impl Classifier {
         if self.ledger.refuses(&self.db, (None, None), model.reference(), &request, now).await?.is_some() {
             return Ok(None);
         }
-        let ignore = &mut |_: Progress<'_>| {};
+        let mut failed = Vec::new();
+        let hear = &mut |progress: Progress<'_>| Ledger::hear(progress, &mut failed);
         let answer = tokio::select! {
             biased;
-            answer = model.respond(&request, ignore) => answer.context("ask the classifier")?,
-            () = self.clock.sleep(PATIENCE) => anyhow::bail!("the classifier did not answer within {PATIENCE:?}"),
+            answer = model.respond(&request, hear) => answer.context("ask the classifier"),
+            () = self.clock.sleep(PATIENCE) => Err(anyhow::anyhow!("the classifier did not answer within {PATIENCE:?}")),
         };
         let sender = Some(event.sender.id.to_string());
         let of = Spender { team: &TeamName::main(), run: None, topic: None, sender };
-        let entry = self.ledger.entry(of, "classify", &answer.model, &answer.usage);
-        self.db.note("note a judgement's cost", async |conn| usage::add(conn, &entry, now).await).await?;
-        Ok(org::topics::parse(&answer.text(), candidates, self.several))
+        let entries = self.ledger.entries(&of, "classify", &failed, answer.as_ref().ok());
+        let add = async |conn: &mut store::Conn| {
+            for entry in &entries {
+                usage::add(conn, entry, now).await?;
+            }
+            Ok(())
+        };
+        self.db.note("note a judgement's cost", add).await?;
+        Ok(org::topics::parse(&answer?.text(), candidates, self.several))
     }
 }

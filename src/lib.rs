@@ -6,15 +6,18 @@
 //! | module | what |
 //! |---|---|
 //! | [`config`] | what the user wrote → what it means |
-//! | [`session`] | a turn of an agent: prompt, model, tools; a reply to people, or a result for another team |
-//! | [`loops`] | inbound, worker, outbound, events, vectors, upkeep, recovery: each rescans its rows |
-//! | [`commands`] | chat commands, one registry for every platform |
-//! | [`classifier`] | which topic a message belongs to |
-//! | [`welcome`] | words for strangers and admins |
 //! | [`voices`] | the platforms by kind |
-//! | [`toolkit`] | the tools, and what the main agent may use of them |
+//! | [`welcome`] | words for strangers and admins |
+//! | [`toolkit`] | the tools, and who may use what of them |
+//! | [`session`] | a turn of an agent: prompt, model, tools; a reply to people, or a result for another team |
+//! | [`classifier`] | which topic a message belongs to |
+//! | [`commands`] | chat commands, one registry for every platform |
+//! | [`loops`] | inbound, worker, outbound, board, events, vectors, upkeep, recovery: each rescans its rows |
 //! | [`app`] | builds everything once, stops it in reverse order |
 //! | [`cli`] | the command line |
+//!
+//! A module uses only those above it. To read a running hive, begin at [`app::Hive::start`]; to follow one message, at
+//! [`loops::inbound`].
 //!
 //! Below them, each a crate: `channels` (platforms behind one port), `base` (ids, time, secrets, tasks), `store`
 //! (rows), `llm` (models), `net` (other machines), `org` (rules over rows and folders), `tools` (the tool model). A

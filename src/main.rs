@@ -3,10 +3,6 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let mut arguments = std::env::args_os().skip(1);
-    if arguments.next().is_some_and(|first| first == tools::shell::Launcher::ARGUMENT) {
-        // Not a command for people: this process confines itself and becomes a command of a tool.
-        return tools::shell::confine::main(arguments);
-    }
-    openhive::cli::main()
+    // Not a command for people: this process does one thing for a tool of a hive that has started it.
+    tools::process::main(std::env::args_os().skip(1)).unwrap_or_else(openhive::cli::main)
 }

@@ -13,17 +13,17 @@ use net::fetch::{FetchRules, Fetcher};
 use net::guard::Allowlist;
 use net::teams::{WebRules, WebTeams};
 use org::memory::{Library, Provider};
-use org::teams::{Rules, TeamConfig, Tree};
+use org::teams::{Browser, Rules, TeamConfig, Tree};
 use org::trust::Policy;
 use org::vault::Vault;
 use store::Db;
-use tools::delegation::Line;
+use tools::delegation::{self, Line};
 use tools::shell::{Networked, ShellLimits, ShellRules};
-use tools::{Catalogue, Executor, Gates, Grant, Handles, Limits, Workspaces};
+use tools::{BatchLimits, Catalogue, Executor, Gates, Grant, Handles, Limits, Workspaces};
 
-use crate::config::{Bucket, Team};
+use crate::config::{Delegation, Team};
 
-pub use rights::{Held, OfTeam, Rights};
+pub use rights::{OfTeam, Rights};
 
 /// What the tools of a hive are made with.
 pub struct Means<'a> {
@@ -43,6 +43,10 @@ pub struct Means<'a> {
     pub team: &'a Team,
     /// The vault's key, where the environment has it.
     pub vault_key: Option<&'a Secret>,
+    /// The names of the models' profiles.
+    pub profiles: Vec<String>,
+    /// How much of other sessions a turn may ask.
+    pub delegation: Delegation,
     /// What memory is searched with: see [`library`].
     pub library: Library,
 }
@@ -62,7 +66,7 @@ pub fn library(team: &Team, models: &Models) -> Result<Library> {
 /// # Errors
 /// Where the teams' folder or the vault cannot be opened, or a host of the configuration is none.
 pub async fn build(means: &Means<'_>) -> Result<Kit> {
-    let Means { db, clock, run_dir, hidden, policy, scrub, team, vault_key, library } = means;
+    let Means { db, clock, run_dir, hidden, policy, scrub, team, vault_key, profiles, delegation, library } = means;
     let main = TeamName::main();
     let workspaces = Workspaces::open(&run_dir.join("teams"))?.keeping_out(scrub);
     // The main team's folder is made now: a session's prompt names it.
@@ -74,6 +78,8 @@ pub async fn build(means: &Means<'_>) -> Result<Kit> {
     let hidden = hidden.iter().chain([&run_dir.to_path_buf()]).cloned().collect();
     let limits = ShellLimits { workspace_bytes_max: team.shell_workspace_bytes_max, ..ShellLimits::default() };
     let (line, tree) = (Line::new(), tree(means, &vault)?);
+    let forgets = outfit.clone();
+    tree.when_gone(move |team| forgets.forget(team));
     let handles = Handles {
         db: (*db).clone(),
         clock: *clock,
@@ -86,7 +92,9 @@ pub async fn build(means: &Means<'_>) -> Result<Kit> {
         scrub: (*scrub).clone(),
         gates: gates.clone(),
         line: line.clone(),
+        asking: asking(delegation),
         tree: tree.clone(),
+        profiles: profiles.as_slice().into(),
     };
     let executor = Executor {
         db: (*db).clone(),
@@ -97,9 +105,22 @@ pub async fn build(means: &Means<'_>) -> Result<Kit> {
         scrub: (*scrub).clone(),
         vault,
         workspaces,
-        limits: Limits::default(),
+        limits: Limits {
+            batches: BatchLimits { delegations_max: delegation.at_once_max as usize, ..BatchLimits::default() },
+            ..Limits::default()
+        },
     };
     Ok(Kit { executor, library: library.clone(), tree, outfit })
+}
+
+/// How much of other sessions a turn may ask, as the tools count it.
+fn asking(delegation: &Delegation) -> delegation::Limits {
+    delegation::Limits {
+        depth_max: delegation.depth_max,
+        pair_calls_max: delegation.calls_per_child_max as usize,
+        per_child_max: delegation.at_once_per_child_max as usize,
+        ..delegation::Limits::default()
+    }
 }
 
 /// The tree of teams: below the main one, none has more than the configuration lets that have.
@@ -112,15 +133,17 @@ pub fn tree(means: &Means<'_>, vault: &Vault) -> Result<Tree> {
 }
 
 fn root_config(team: &Team) -> TeamConfig {
-    let bucket = |bucket: &Bucket| org::teams::Bucket { rps: bucket.rps, burst: bucket.burst };
     TeamConfig {
         allowed_tools: team.allowed_tools.clone(),
         toolboxes: team.toolboxes.clone(),
         max_concurrent_daily_ops: team.daily_ops_max,
-        rate_limit_buckets: team.rate_limit_buckets.iter().map(|(key, rule)| (key.clone(), bucket(rule))).collect(),
+        rate_limit_buckets: team.rate_limit_buckets.clone(),
         // An empty list allows every host, as a missing one does.
         allowed_domains: Some(team.allowed_domains.clone()).filter(|domains| !domains.is_empty()),
+        browser: team.browser.then(Browser::default),
+        mcp_servers: team.mcp_servers.clone(),
         shell_network: team.shell_network,
+        memory_embedding: team.memory_embedding.as_ref().map(ToString::to_string),
         ..TeamConfig::default()
     }
 }
@@ -165,6 +188,13 @@ impl Outfit {
         self.gates.fit(team, config.max_concurrent_daily_ops);
         Ok(())
     }
+
+    /// Forgets what a team's configuration has said, and its gate: the team is gone, and another one may have its name.
+    pub fn forget(&self, team: &TeamName) {
+        self.web.forget(team);
+        self.networked.set(team, false);
+        self.gates.forget(team);
+    }
 }
 
 /// Whether an agent may use a tool, and the rule that says so, in a sentence for people.
@@ -177,4 +207,48 @@ pub fn explain(catalogue: &Catalogue, grant: &Grant, tool: &str) -> String {
     let word = if verdict.allowed { "may" } else { "may not" };
     let asks = if verdict.allowed && spec.destructive { " A person is asked before it runs." } else { "" };
     format!("A {} agent {word} use `{}`: {}.{asks}", grant.agent.as_str(), spec.name, verdict.reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_child_may_be_given_what_the_owner_does_not_keep_back() {
+        let child = "name: ops\nparent: main\nallowed_tools: ['*']\ntoolboxes: [ops]\nprovider_profile: cheap\nmax_steps: 9\n\
+                     max_concurrent_daily_ops: 2\nrate_limit_buckets: {k: {rps: 2}}\nallowed_domains: [example.org]\n\
+                     browser: {timeout_ms: 5000}\nmcp_servers: [github]\nbudgets: {daily_usd: 1, daily_tokens: 9}\n\
+                     memory_embedding: vectors\n";
+        let child = TeamConfig::parse("config.yaml", child).unwrap();
+        let kept_back = |team: &Team| {
+            let excess = child.excess(&root_config(team)).into_iter();
+            excess.map(|excess| excess.key).collect::<Vec<_>>()
+        };
+        assert_eq!(kept_back(&Team::default()), Vec::<String>::new());
+        let force = child.within(&root_config(&Team::default()));
+        let browser = force.browser.as_ref().map(|browser| (browser.timeout_ms, &browser.allowed_domains));
+        assert_eq!(browser, Some((5_000, &child.allowed_domains)), "no host that the team may not ask at all");
+        assert_eq!(force.mcp_servers, child.mcp_servers);
+        let narrow = Team { browser: false, mcp_servers: vec!["jira".to_owned()], ..Team::default() };
+        assert_eq!(kept_back(&narrow), ["browser", "mcp_servers"]);
+    }
+
+    #[test]
+    fn a_team_that_is_gone_leaves_nothing_to_another_of_its_name() {
+        let ops: TeamName = "ops".parse().unwrap();
+        let outfit = Outfit { web: WebTeams::default(), networked: Networked::default(), gates: Gates::new(5) };
+        let config = TeamConfig {
+            allowed_domains: Some(vec!["example.org".to_owned()]),
+            shell_network: true,
+            max_concurrent_daily_ops: 2,
+            ..TeamConfig::default()
+        };
+        outfit.fit(&ops, &config).unwrap();
+        assert!(outfit.networked.has(&ops) && *outfit.web.of(&ops) != WebRules::default());
+        assert_eq!(outfit.gates.loads().len(), 1);
+        outfit.forget(&ops);
+        assert!(!outfit.networked.has(&ops));
+        assert_eq!(*outfit.web.of(&ops), WebRules::default());
+        assert!(outfit.gates.loads().is_empty());
+    }
 }

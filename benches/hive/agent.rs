@@ -64,6 +64,8 @@ impl House {
             scrub: &scrub,
             team: &config.settings.team,
             vault_key: None,
+            profiles: Vec::new(),
+            delegation: config.settings.delegation,
             library: org::memory::Library::embedded(),
         };
         let Kit { executor, tree, outfit, .. } = toolkit::build(&means).await?;

@@ -109,6 +109,8 @@ impl House {
             scrub: &scrub,
             team: &team,
             vault_key: None,
+            profiles: Vec::new(),
+            delegation: openhive::config::Delegation::default(),
             library: org::memory::Library::embedded(),
         };
         let mut executor = toolkit::build(&means).await?.executor;
@@ -130,6 +132,7 @@ impl House {
             step: 0,
             call_id: "".into(),
             stop: Stop::new(),
+            leaving: Stop::new(),
             depth: 0,
             slot: None,
         })

@@ -80,6 +80,8 @@ impl House {
             scrub: &scrub,
             team: &team,
             vault_key: None,
+            profiles: Vec::new(),
+            delegation: openhive::config::Delegation::default(),
             library: org::memory::Library::embedded(),
         };
         let executor = toolkit::build(&means).await?.executor;
@@ -103,6 +105,7 @@ impl House {
             step: 1,
             call_id: "".into(),
             stop: Stop::new(),
+            leaving: Stop::new(),
             depth: 0,
             slot: None,
         })

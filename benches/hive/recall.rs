@@ -221,6 +221,7 @@ async fn search(tool: &MemorySearch, text: &str) -> Result<usize> {
         step: 1,
         call_id: "".into(),
         stop: Stop::new(),
+        leaving: Stop::new(),
         depth: 0,
         slot: None,
     };

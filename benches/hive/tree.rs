@@ -103,7 +103,7 @@ async fn checks(db: &Db, grown: &[Grown], count: usize) -> Result<f64> {
 }
 
 fn checks_by_hand(conn: &Connection, grown: &[Grown], count: usize) -> Result<f64> {
-    let sql = "SELECT EXISTS (SELECT 1 FROM teams WHERE name = ?1 AND parent = ?2)";
+    let sql = "SELECT EXISTS (SELECT 1 FROM teams INDEXED BY children WHERE parent = ?2 AND name = ?1)";
     conn.execute_batch("BEGIN")?;
     let begun = Instant::now();
     let mut found = 0;
@@ -152,6 +152,7 @@ fn call() -> Call {
         step: 1,
         call_id: "".into(),
         stop: Stop::new(),
+        leaving: Stop::new(),
         depth: 0,
         slot: None,
     }

@@ -87,7 +87,9 @@ pub struct BadTeamName(pub String);
 
 impl fmt::Display for BadTeamName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is not a team name: use 1 to 48 lower-case letters, digits and single hyphens", self.0)
+        // Whoever wrote it may have written anything, of any length.
+        let shown = crate::text::quoted(&self.0, 60);
+        write!(f, "`{shown}` is not a team name: use 1 to 48 lower-case letters, digits and single hyphens")
     }
 }
 impl std::error::Error for BadTeamName {}
@@ -133,5 +135,12 @@ mod tests {
         for bad in ["", "-a", "a-", "a--b", "A", "a/b", "..", "a b", &"a".repeat(49)] {
             assert!(bad.parse::<TeamName>().is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn what_is_no_team_name_is_shown_in_part_and_harmless() {
+        let bad = format!("\u{1b}[2J\n{}", "a".repeat(10_000)).parse::<TeamName>().unwrap_err().to_string();
+        assert!(bad.starts_with("`\\u{1b}[2J\\na") && bad.contains("…` is not a team name"), "{bad}");
+        assert!(bad.chars().count() < 200 && !bad.chars().any(char::is_control), "{bad}");
     }
 }

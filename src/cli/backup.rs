@@ -12,8 +12,10 @@ pub(super) fn run(config: &Config, to: &Path) -> Result<ExitCode> {
     ensure!(!to.exists(), "{} exists already: name a file that does not", to.display());
     block_on(async { open(config).await?.backup(to).await })?;
     print(&format!(
-        "{} is a whole copy; to restore it, stop the hive and put it in place of openhive.db",
-        to.display()
+        "{} is a whole copy of the database; to restore it, stop the hive and put it in place of openhive.db. The folders \
+         teams and tables of {}, and the key of the vault, are to be copied besides.",
+        to.display(),
+        config.run_dir.display()
     ))?;
     Ok(ExitCode::SUCCESS)
 }

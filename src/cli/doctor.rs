@@ -1,5 +1,6 @@
 //! `hive doctor`: what is wrong, and what to do about it.
 
+mod charters;
 mod teams;
 
 use std::process::ExitCode;
@@ -63,7 +64,8 @@ fn conclude(found: &Findings) -> Result<ExitCode> {
 async fn look(config: &Config, offline: bool, found: &mut Findings) -> Result<()> {
     database(config, found).await?;
     admins(config, found).await?;
-    teams::look(config, found).await?;
+    let models = memory_model(config, found)?;
+    teams::look(config, models.as_ref(), found).await?;
     if offline {
         return found.note("nobody on the network was asked (--offline)");
     }
@@ -118,6 +120,16 @@ async fn database(config: &Config, found: &mut Findings) -> Result<()> {
         found.note(&format!("a message to {conversation} is {state}: {note}"))?;
     }
     Ok(())
+}
+
+/// The models, if they can be made: what is wrong with them is told where their servers are asked. What memory is searched
+/// with must be one of them.
+fn memory_model(config: &Config, found: &mut Findings) -> Result<Option<llm::Models>> {
+    let Ok(models) = models(config) else { return Ok(None) };
+    if let Err(error) = crate::toolkit::library(&config.settings.team, &models) {
+        found.bad(&format!("{error:#}"))?;
+    }
+    Ok(Some(models))
 }
 
 async fn admins(config: &Config, found: &mut Findings) -> Result<()> {

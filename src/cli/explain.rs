@@ -6,8 +6,11 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use base::{Clock, Scrub, TeamName};
 use channels::{ConversationId, SenderId};
+use org::handbook::Handbook;
+use org::markdown::{Folder, Whose};
 use org::trust::{TrustRow, Verdict, Where, decide};
 use store::Db;
+use tools::delegation::RUN_SUBAGENT;
 use tools::{ActiveSet, AgentKind, Catalogue, Grant};
 
 use super::{block_on, print, run::open};
@@ -51,8 +54,28 @@ async fn answer(config: &Config, question: &Question) -> Result<(String, bool)> 
             _ => return Ok((format!("`{sender}` reaches no tool: {}.", decision.reason), false)),
         }
     }
+    if let Some(subagent) = subagent(config, question, &catalogue)? {
+        let run = catalogue.by_name(RUN_SUBAGENT).context("subagents have a tool")?.spec();
+        let verdict = tools::decide_subagent(run, &subagent, &grant);
+        let word = if verdict.allowed { "may" } else { "may not" };
+        let said =
+            format!("A {} agent {word} use the subagent `{subagent}`: {}.", grant.agent.as_str(), verdict.reason);
+        return Ok((said, verdict.allowed));
+    }
     let allowed = catalogue.by_name(&question.tool).is_some_and(|entry| tools::decide(entry.spec(), &grant).allowed);
     Ok((toolkit::explain(&catalogue, &grant, &question.tool), allowed))
+}
+
+/// The name that is asked about, where it is that of a subagent of the team and of no tool.
+fn subagent(config: &Config, question: &Question, catalogue: &Catalogue) -> Result<Option<String>> {
+    let (team, name): (TeamName, &str) = (question.team.parse()?, question.tool.trim().trim_matches('`'));
+    let path = config.run_dir.join("teams").join(team.as_str());
+    if catalogue.by_name(name).is_some() || !path.exists() {
+        return Ok(None);
+    }
+    let folder = Folder::open(&path, Whose::Team).with_context(|| format!("open {}", path.display()))?;
+    let book = Handbook::read(&folder, &team, |_| false);
+    Ok(book.subagent(name).map(|subagent| subagent.name.to_string()))
 }
 
 /// The tools, and what this kind of agent of this team may use in a turn that somebody trusted caused, who is no admin.
@@ -76,7 +99,7 @@ pub(super) async fn granted(config: &Config, team: &str, agent: AgentKind) -> Re
     let kit = kit(config, &db).await?;
     let catalogue = kit.executor.catalogue;
     let rights = Rights::open(&db, Clock::Wall, &catalogue, &config.settings.team).await?;
-    let grant = rights.of_team(&kit.tree, &name).await?.held.grant.clone();
+    let grant = Grant::clone(&rights.of_team(&kit.tree, &name).await?.held);
     // A team's own agent is what is asked about where nothing else is said.
     if agent == AgentKind::Main || (agent == AgentKind::Sub && !name.is_main()) {
         return Ok((catalogue, grant));
@@ -98,6 +121,8 @@ pub(super) async fn kit(config: &Config, db: &Db) -> Result<Kit> {
         scrub: &Scrub::new(),
         team: &config.settings.team,
         vault_key: config.vault_key.as_ref(),
+        profiles: Vec::new(),
+        delegation: config.settings.delegation,
         library: org::memory::Library::embedded(),
     };
     toolkit::build(&means).await

@@ -68,6 +68,8 @@ pub(super) fn catalogue() -> Result<Arc<Catalogue>> {
             scrub: &Scrub::new(),
             team: &team,
             vault_key: None,
+            profiles: Vec::new(),
+            delegation: crate::config::Delegation::default(),
             library: org::memory::Library::embedded(),
         };
         Ok(crate::toolkit::build(&means).await?.executor.catalogue)

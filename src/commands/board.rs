@@ -1,7 +1,7 @@
 //! The live message of a topic whose teams are at work: what it says, and its buttons.
 //!
-//! `Stop` ends what `/stop` ends of it, `Details` says who does what. Whoever clicks is judged; a board whose work is
-//! over stops nothing that began after it.
+//! Teams work at tasks, and at what they are asked in the middle of a turn. `Stop` ends what `/stop` ends of it, `Details`
+//! says who does what. Whoever clicks is judged; a board whose work is over stops nothing that began after it.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -10,11 +10,12 @@ use anyhow::Result;
 use base::{Moment, OutboxId, TopicId, clock};
 use channels::{Button, Emphasis, Inbound};
 use org::trust::Verdict;
-use store::boards::{self, Line, Progress, Tally};
+use store::boards::{self, Line, Progress, Sort, Tally};
+use store::tasks::StopAsked;
 use store::topics::Topic;
 use store::{Conn, tasks, topics};
 
-use super::usage::dollars;
+use super::usage::cost;
 use crate::welcome::escaped;
 
 /// What begins the data of a board's button: `board:WHAT:ID`.
@@ -36,16 +37,17 @@ pub fn at_work(topic: &Topic, tally: &Tally, lines: &[Line], now: Moment) -> (St
     for line in lines {
         let (how_long, until) = how_long(line.progress, now);
         next = [next, until].into_iter().flatten().min();
-        said.push(format!("- **{}**, {}{how_long}: {}", line.team, state(line.progress), what(line, TASK_CHARS)));
+        said.push(format!("- {}, {}{how_long}: {}", who(line), state(line), what(line, TASK_CHARS)));
     }
-    let more = tally.open() - lines.len() as i64;
-    if more > 0 {
-        said.push(format!("… and {} more.", base::text::count(more, "task")));
-    }
-    if let Some(ended) = ended(tally) {
-        said.push(format!("\n{ended} so far."));
-    }
+    said.extend(rest(tally, lines.len()));
     (said.join("\n"), next)
+}
+
+/// What is said below the first `shown` lines: how many more there are, and what has ended.
+fn rest(tally: &Tally, shown: usize) -> Vec<String> {
+    let more = tally.open() - shown as i64;
+    let more = (more > 0).then(|| format!("… and {more} more."));
+    more.into_iter().chain(ended(tally).map(|ended| format!("\n{ended} so far."))).collect()
 }
 
 /// What a board says in Markdown when nothing is left to do.
@@ -79,19 +81,33 @@ fn ended(tally: &Tally) -> Option<String> {
     (!said.is_empty()).then(|| said.join(", "))
 }
 
-fn state(progress: Progress) -> String {
-    match progress {
-        Progress::Working(_) => "working".to_owned(),
+fn who(line: &Line) -> String {
+    match line.sort {
+        Sort::Subagent => format!("a subagent of **{}**", line.team),
+        Sort::Task | Sort::Bootstrap | Sort::Question => format!("**{}**", line.team),
+    }
+}
+
+fn state(line: &Line) -> String {
+    match line.progress {
+        Progress::Working(_) => does(line).to_owned(),
         Progress::Stopping => "stopping".to_owned(),
         Progress::Queued(_) => "queued".to_owned(),
         Progress::Waiting(until) => format!("waits until {}", clock::show(until)),
     }
 }
 
+fn does(line: &Line) -> &'static str {
+    match line.sort {
+        Sort::Question => "answering",
+        Sort::Task | Sort::Bootstrap | Sort::Subagent => "working",
+    }
+}
+
 fn what(line: &Line, chars: usize) -> String {
-    match line.bootstrap {
-        true => "setting itself up".to_owned(),
-        false => escaped(&base::text::headline(&line.body, chars)),
+    match line.sort {
+        Sort::Bootstrap => "setting itself up".to_owned(),
+        Sort::Task | Sort::Question | Sort::Subagent => escaped(&base::text::headline(&line.body, chars)),
     }
 }
 
@@ -158,45 +174,52 @@ pub(super) async fn press(
 
 async fn stop(conn: &mut Conn, topic: &Topic, now: Moment) -> Result<String> {
     let (id, name) = (topic.id, escaped(&topic.name));
-    Ok(match super::stop::stop_work(conn, topic, now).await? {
-        0 => "Nothing is left to be stopped.".to_owned(),
-        1 => format!("Stopping a task of a team for `{id}` **{name}**."),
-        count => format!("Stopping {count} tasks of teams for `{id}` **{name}**."),
+    let asked = boards::asked_for(conn, topic.id).await?;
+    let mut stopped = Vec::new();
+    match super::stop::stop_work(conn, topic, now).await? {
+        0 => {}
+        1 => stopped.push("a task of a team".to_owned()),
+        count => stopped.push(format!("{count} tasks of teams")),
+    }
+    // What a topic's own turn asks ends with that turn, and with nothing less.
+    if asked.iter().any(|asked| asked.in_talk) && tasks::ask_to_stop(conn, topic.id, StopAsked::Person).await? {
+        stopped.push("the turn that asks teams".to_owned());
+    }
+    Ok(match stopped.is_empty() {
+        true => "Nothing is left to be stopped.".to_owned(),
+        false => format!("Stopping {} for `{id}` **{name}**.", stopped.join(" and ")),
     })
 }
 
 async fn details(conn: &mut Conn, topic: &Topic, tally: &Tally, now: Moment) -> Result<String> {
     let mut said = vec![format!("Teams at work on `{}` **{}**:", topic.id, escaped(&topic.name))];
     let lines = work(conn, topic.id, now).await?;
-    let more = tally.open() - lines.len() as i64;
-    said.extend(lines);
-    if more > 0 {
-        said.push(format!("… and {} more.", base::text::count(more, "task")));
-    }
-    if let Some(ended) = ended(tally) {
-        said.push(format!("\n{ended} so far."));
-    }
+    let rest = rest(tally, lines.len());
+    said.extend(lines.into_iter().chain(rest));
     Ok(said.join("\n"))
 }
 
-/// One line for each task. What else waits for a team is told once for each team.
+/// One line for each task and question. What else waits for a team is told once for each team that has a task.
 async fn work(conn: &mut Conn, topic: TopicId, now: Moment) -> Result<Vec<String>> {
     let (mut said, mut told) = (Vec::new(), BTreeSet::new());
     for line in boards::lines(conn, topic, now, DETAILS_MAX).await? {
         let mut facts = vec![match line.progress {
-            Progress::Working(since) => format!("working for {}, since {}", span(now - since), clock::show(since)),
-            Progress::Queued(since) => format!("queued for {}, since {}", span(now - since), clock::show(since)),
-            Progress::Stopping | Progress::Waiting(_) => state(line.progress),
+            Progress::Working(since) | Progress::Queued(since) => {
+                format!("{} for {}, since {}", state(&line), span(now - since), clock::show(since))
+            }
+            Progress::Stopping | Progress::Waiting(_) => state(&line),
         }];
-        let (steps, spent) = boards::effort(conn, line.task).await?;
-        if spent.calls > 0 || steps > 0 {
-            facts.push(base::text::count(steps, "step"));
-            facts.push(dollars(spent.cost_micro_usd));
+        if let Some(run) = line.run {
+            let (steps, spent) = boards::effort(conn, run).await?;
+            if spent.calls > 0 || steps > 0 {
+                facts.extend([base::text::count(steps, "step"), cost(spent)]);
+            }
         }
-        if told.insert(line.team.clone()) {
+        let is_task = matches!(line.sort, Sort::Task | Sort::Bootstrap);
+        if is_task && told.insert(line.team.clone()) {
             facts.push(format!("{} in its queue", tasks::queued_of(conn, &line.team).await?));
         }
-        said.push(format!("- **{}**, {}: {}", line.team, facts.join(", "), what(&line, DETAIL_CHARS)));
+        said.push(format!("- {}, {}: {}", who(&line), facts.join(", "), what(&line, DETAIL_CHARS)));
     }
     Ok(said)
 }
@@ -227,35 +250,33 @@ mod tests {
         }
     }
 
-    fn line(progress: Progress, body: &str) -> Line {
-        Line {
-            task: base::TaskId(1),
-            team: "ops".parse().unwrap(),
-            body: body.to_owned(),
-            bootstrap: body.is_empty(),
-            progress,
-        }
+    fn line(sort: Sort, progress: Progress, body: &str) -> Line {
+        Line { run: None, team: "ops".parse().unwrap(), sort, body: body.to_owned(), progress }
     }
 
     #[test]
     fn a_board_says_who_is_how_far_with_what() {
         let lines = [
-            line(Progress::Working(0), "Check the **disks**.\nAll of them."),
-            line(Progress::Stopping, "x"),
-            line(Progress::Waiting(120_000), "y"),
-            line(Progress::Queued(50_000), ""),
+            line(Sort::Task, Progress::Working(0), "Check the **disks**.\nAll of them."),
+            line(Sort::Task, Progress::Stopping, "x"),
+            line(Sort::Question, Progress::Working(0), "How are they?"),
+            line(Sort::Subagent, Progress::Working(0), "Count."),
+            line(Sort::Task, Progress::Waiting(120_000), "y"),
+            line(Sort::Bootstrap, Progress::Queued(50_000), "our words"),
         ];
-        let tally = Tally { running: 2, queued: 4, done: 2, failed: 1, cancelled: 0 };
+        let tally = Tally { running: 2, queued: 4, asked: 2, done: 2, failed: 1, cancelled: 0 };
         let (text, next) = at_work(&topic(), &tally, &lines, 61_000);
         let expected = "Teams at work on **the \\*servers\\***:\n\
                         - **ops**, working (1m): Check the \\*\\*disks\\*\\*.\n\
                         - **ops**, stopping: x\n\
+                        - **ops**, answering (1m): How are they?\n\
+                        - a subagent of **ops**, working (1m): Count.\n\
                         - **ops**, waits until 1970-01-01 00:02 UTC: y\n\
                         - **ops**, queued (under 1m): setting itself up\n\
-                        … and 2 tasks more.\n\n\
+                        … and 2 more.\n\n\
                         2 done, 1 failed so far.";
         assert_eq!((text.as_str(), next), (expected, Some(110_000)));
-        let end = Tally { running: 0, queued: 0, ..tally };
+        let end = Tally { running: 0, queued: 0, asked: 0, ..tally };
         assert_eq!(over(&topic(), &end), "Teams are through with **the \\*servers\\***: 2 done, 1 failed.");
         assert_eq!(over(&topic(), &Tally::default()), "Teams are through with **the \\*servers\\***.");
     }
@@ -278,15 +299,19 @@ mod tests {
 
     #[test]
     fn the_longest_board_is_one_message_on_every_platform() {
-        let long = Line { team: "x".repeat(48).parse().unwrap(), ..line(Progress::Waiting(0), &"*".repeat(500)) };
-        let lines = vec![long; LINES_MAX as usize];
+        let many = 99_999;
+        let tally = Tally { running: many, queued: many, asked: many, done: many, failed: many, cancelled: many };
         let topic = Topic { name: "*".repeat(500), ..topic() };
-        let tally = Tally { running: 99_999, queued: 99_999, done: 99_999, failed: 99_999, cancelled: 99_999 };
-        let (text, _) = at_work(&topic, &tally, &lines, 0);
-        for kind in [channels::Kind::Discord, channels::Kind::Telegram] {
-            let pieces = channels::render::pieces(kind, &text, Default::default());
-            assert_eq!(pieces.len(), 1, "{kind}");
-            assert!(pieces[0].files.is_empty(), "{kind}");
+        // Only a task waits, so no subagent's line is the longer one of the two.
+        for (sort, progress) in [(Sort::Task, Progress::Waiting(0)), (Sort::Subagent, Progress::Working(0))] {
+            let long = line(sort, progress, &"*".repeat(500));
+            let long = Line { team: "x".repeat(48).parse().unwrap(), ..long };
+            let (text, _) = at_work(&topic, &tally, &vec![long; LINES_MAX as usize], 100 * 86_400_000);
+            for kind in [channels::Kind::Discord, channels::Kind::Telegram] {
+                let pieces = channels::render::pieces(kind, &text, Default::default());
+                assert_eq!(pieces.len(), 1, "{kind}, {sort:?}");
+                assert!(pieces[0].files.is_empty(), "{kind}, {sort:?}");
+            }
         }
     }
 

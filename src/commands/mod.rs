@@ -48,7 +48,7 @@ pub use menu::menu;
 pub use pair::{CODE_CHARS, digest, is_pairing};
 pub use status::{hive_status, show_counts};
 pub use teams::show_teams;
-pub use usage::{dollars, hive_usage};
+pub use usage::hive_usage;
 
 /// One command.
 pub struct Command {

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use base::{Moment, clock};
-use store::{Conn, inbox, outbox, tasks, topics};
+use store::{Conn, boards, inbox, outbox, tasks, topics};
 
 use super::{Asked, Command, Who};
 
@@ -17,12 +17,16 @@ pub(super) const STATUS: Command = Command {
 async fn run(conn: &mut Conn, asked: &Asked<'_>) -> Result<String> {
     let mut lines = Vec::new();
     for topic in topics::open_ones(conn, &asked.event.conversation).await? {
+        let named = format!("- `{}` **{}**", topic.id, crate::welcome::escaped(&topic.name));
         for (task, state) in tasks::open_of_topic(conn, topic.id).await? {
-            lines.push(format!(
-                "- `{}` **{}**: task {task} is {state}",
-                topic.id,
-                crate::welcome::escaped(&topic.name)
-            ));
+            lines.push(format!("{named}: task {task} is {state}"));
+        }
+        for asked in boards::asked_for(conn, topic.id).await? {
+            let (team, task) = (&asked.team, asked.task);
+            lines.push(match asked.is_own() {
+                true => format!("{named}: a subagent of **{team}** works in task {task}"),
+                false => format!("{named}: **{team}** answers **{}** in task {task}", asked.asker),
+            });
         }
     }
     if lines.is_empty() {

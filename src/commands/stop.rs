@@ -1,14 +1,14 @@
 //! `/stop`: really ends the turn that runs.
 
 use anyhow::Result;
-use base::{Moment, TeamName};
+use base::Moment;
 use channels::{Content, OptionKind};
-use store::notes::Reader;
 use store::tasks::{self, StopAsked};
 use store::topics::Topic;
-use store::{Conn, inbox, notes, outbox, topics};
+use store::{Conn, inbox, outbox, topics};
 
 use super::{Asked, Command, Takes, Who};
+use crate::session::cancel_work;
 
 pub(super) const STOP: Command = Command {
     name: "stop",
@@ -47,16 +47,14 @@ async fn run(conn: &mut Conn, asked: &Asked<'_>) -> Result<String> {
     })
 }
 
-/// Ends what teams do for a topic, and what they were to do. How many tasks. The main agent reads of those that never
-/// began; of the others, whoever gave them hears from their turns.
+/// Ends what teams do for a topic, and what they were to do. How many tasks. Whoever gave those that run hears from their
+/// turns; of those that wait, at once.
 pub(super) async fn stop_work(conn: &mut Conn, topic: &Topic, now: Moment) -> Result<usize> {
-    let running = tasks::stop_work_of_topic(conn, topic.id).await?;
-    let cancelled = tasks::cancel_work_of_topic(conn, topic.id, "stopped by a person", now).await?;
-    let reader = Reader { team: TeamName::main(), topic: Some(topic.id) };
-    for (id, team) in &cancelled {
-        notes::add(conn, &reader, team, &format!("Task {id} was cancelled by a person before it began."), now).await?;
+    let mut stopped = tasks::stop_work_of_topic(conn, topic.id).await?.len();
+    for task in tasks::queued_work_of_topic(conn, topic.id).await? {
+        stopped += usize::from(cancel_work(conn, &task, now).await?);
     }
-    Ok(running.len() + cancelled.len())
+    Ok(stopped)
 }
 
 /// The topic that is named, or that of the message this answers, or all of the conversation's.

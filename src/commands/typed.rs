@@ -3,7 +3,7 @@
 //! Decided before a message is placed in a topic: an answer belongs to the turn that waits for it, and to no other.
 
 use anyhow::Result;
-use base::InboxId;
+use base::{InboxId, Moment};
 use channels::{Content, Inbound, Kind, Text};
 use org::questions as rules;
 use org::trust::Verdict;
@@ -19,15 +19,15 @@ pub(super) async fn answer(commands: &Commands, id: InboxId, event: &Inbound) ->
     if said.reply_to.is_none() && event.conversation.kind() != Kind::Console {
         return Ok(false);
     }
-    if commands.db.read(async |conn| wanted(conn, event, said).await).await?.is_none() {
+    let (facts, now) = (&*commands.facts, commands.clock.now());
+    if commands.db.read(async |conn| wanted(conn, event, said, now).await).await?.is_none() {
         return Ok(false);
     }
-    let (facts, now) = (&*commands.facts, commands.clock.now());
     commands
         .db
         .tx("answer a question", async |conn| {
             // Looked up anew: somebody else may have answered meanwhile.
-            let Some(question) = wanted(conn, event, said).await? else { return Ok(false) };
+            let Some(question) = wanted(conn, event, said, now).await? else { return Ok(false) };
             if !inbox::answer(conn, id).await? {
                 return Ok(true);
             }
@@ -44,15 +44,16 @@ pub(super) async fn answer(commands: &Commands, id: InboxId, event: &Inbound) ->
         .await
 }
 
-/// The open question that wants words and that this message is said to.
-async fn wanted(conn: &mut Conn, event: &Inbound, said: &Text) -> Result<Option<Question>> {
+/// The open question that wants words and that this message is said to. In a terminal only one whose turn waits: every
+/// other line is a message.
+async fn wanted(conn: &mut Conn, event: &Inbound, said: &Text, now: Moment) -> Result<Option<Question>> {
     let place = &event.conversation;
     if let Some(message) = &said.reply_to {
         let found = questions::open_in_message(conn, place, message).await?;
         return Ok(found.filter(|question| question.kind == questions::Kind::Words));
     }
     match place.kind() {
-        Kind::Console => questions::words_wanted_in(conn, place).await,
+        Kind::Console => questions::words_wanted_in(conn, place, now).await,
         Kind::Discord | Kind::Telegram | Kind::Web => Ok(None),
     }
 }

@@ -52,20 +52,48 @@ pub async fn hive_usage(conn: &mut Conn, now: Moment) -> Result<String> {
 
 fn show(spent: Spent) -> String {
     let calls = base::text::count(spent.calls, "call");
-    let unpriced = match spent.unpriced {
-        0 => String::new(),
-        number => format!(" and {number} of unknown price"),
-    };
-    format!("{calls}, {} tokens, {}{unpriced}", spent.tokens, dollars(spent.cost_micro_usd))
+    match spent.calls == spent.unpriced {
+        true => format!("{calls}, {}", cost(spent)),
+        false => format!("{calls}, {} tokens, {}", spent.tokens, cost(spent)),
+    }
+}
+
+/// What something cost, as far as prices are known: a call without a price is not one that costs nothing.
+pub(super) fn cost(spent: Spent) -> String {
+    let known = dollars(spent.cost_micro_usd);
+    match spent.unpriced {
+        0 => known,
+        all if all == spent.calls => format!("{} tokens of unknown price", spent.tokens),
+        some => format!("{known} and {} of unknown price", base::text::count(some, "call")),
+    }
 }
 
 /// `$1.2345`.
-pub fn dollars(micro: i64) -> String {
+fn dollars(micro: i64) -> String {
     format!("${}.{:04}", micro / 1_000_000, micro % 1_000_000 / 100)
 }
 
 #[cfg(test)]
 mod tests {
+    use store::usage::Spent;
+
+    #[test]
+    fn what_has_no_price_is_not_said_to_cost_nothing() {
+        let spent = |calls, unpriced, cost_micro_usd| Spent { calls, tokens: 70, cost_micro_usd, unpriced };
+        for (spent, cost, shown) in [
+            (spent(1, 0, 0), "$0.0000", "1 call, 70 tokens, $0.0000"),
+            (spent(2, 0, 1_234_567), "$1.2345", "2 calls, 70 tokens, $1.2345"),
+            (spent(2, 2, 0), "70 tokens of unknown price", "2 calls, 70 tokens of unknown price"),
+            (
+                spent(3, 1, 500),
+                "$0.0005 and 1 call of unknown price",
+                "3 calls, 70 tokens, $0.0005 and 1 call of unknown price",
+            ),
+        ] {
+            assert_eq!((super::cost(spent).as_str(), super::show(spent).as_str()), (cost, shown));
+        }
+    }
+
     #[test]
     fn dollars_have_four_places() {
         assert_eq!(super::dollars(1_234_567), "$1.2345");

@@ -7,7 +7,7 @@ use std::fmt;
 use std::io::{self, Read};
 use std::path::Path;
 
-use super::fault::{Fault, Log, meant};
+use super::fault::{Fault, Log};
 use super::form::Form;
 use super::variables::VARIABLES;
 
@@ -84,7 +84,7 @@ impl Environment {
         let names = || VARIABLES.iter().map(|variable| variable.name);
         let own = self.values.keys().filter(|name| name.starts_with(OWN_PREFIX));
         for name in own.filter(|name| !names().any(|known| known == *name) && !named.contains(name)) {
-            let hint = match meant(name, names().filter(|known| known.starts_with(OWN_PREFIX))) {
+            let hint = match base::text::meant(name, names().filter(|known| known.starts_with(OWN_PREFIX))) {
                 Some(known) => format!("did you mean `{known}`?"),
                 None => "see `.env.example` for those there are".to_owned(),
             };

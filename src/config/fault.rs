@@ -105,21 +105,6 @@ impl Log {
     }
 }
 
-/// The word of `known` that was probably meant by `word`, if one is near enough.
-pub(super) fn meant<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
-    let word = word.to_ascii_lowercase();
-    // A third of the letters may be wrong: enough for `polcy`, too little to offer `model` for `token`.
-    let far = (word.chars().count() / 3).max(1);
-    let near = |candidate: &str| {
-        let candidate = candidate.to_ascii_lowercase();
-        // `watched` was begun and not finished, `tokens` goes on too long; both are longer than a third off.
-        let begins = word.len() >= 3 && (candidate.starts_with(&word) || word.starts_with(&candidate));
-        if begins { 0 } else { strsim::osa_distance(&word, &candidate) }
-    };
-    let best = known.into_iter().map(|candidate| (near(candidate), candidate)).min_by_key(|(distance, _)| *distance);
-    best.filter(|(distance, _)| *distance <= far).map(|(_, candidate)| candidate)
-}
-
 /// Words of a file, each in backquotes: `` `a`, `b` or `c` ``.
 pub(super) fn quoted_list(words: &[&str], joint: &str) -> String {
     let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();

@@ -6,7 +6,7 @@ use std::time::Duration;
 use llm::MicroUsd;
 use url::Url;
 
-use super::fault::{meant, quoted_list, shown};
+use super::fault::{quoted_list, shown};
 
 /// How one value is written. Used for keys of files and for variables alike.
 pub(super) struct Form<T> {
@@ -61,7 +61,8 @@ impl<T> Form<T> {
         (self.read)(text).ok_or_else(|| match &self.explain {
             Explain::Show => format!("found {}, expected {}", shown(text), self.expected),
             Explain::Suggest(words) => {
-                let hint = meant(text, words.iter().copied()).map(|word| format!("; did you mean `{word}`?"));
+                let hint =
+                    base::text::meant(text, words.iter().copied()).map(|word| format!("; did you mean `{word}`?"));
                 format!("found {}, expected {}{}", shown(text), self.expected, hint.unwrap_or_default())
             }
             Explain::Hide(why) => why(text),

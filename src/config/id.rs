@@ -33,7 +33,7 @@ pub(super) fn admin(text: &str) -> Result<channels::SenderId, String> {
         "discord" => Kind::Discord,
         "telegram" => Kind::Telegram,
         other => {
-            let hint = super::fault::meant(other, KINDS).map(|kind| format!("; did you mean `{kind}:`?"));
+            let hint = base::text::meant(other, KINDS).map(|kind| format!("; did you mean `{kind}:`?"));
             return Err(format!("found {}, {expected}{}", shown(text), hint.unwrap_or_default()));
         }
     };

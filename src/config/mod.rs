@@ -12,7 +12,7 @@
 //! | `settings` | `config.yaml` |
 //! | `platforms`, `trust` | `channels.yaml` |
 //! | `profiles` → `models` | `providers.yaml` → the models that there are |
-//! | `fault` | what is wrong, and what was probably meant |
+//! | `fault` | what is wrong |
 //!
 //! Invariants: no variable of the process is read elsewhere; no fault shows a secret; what is not written about
 //! trust closes.
@@ -49,9 +49,10 @@ pub use fault::{ConfigErrors, Fault, Key};
 pub use models::Models;
 pub use platforms::{CatchUp, Discord, Telegram};
 pub use settings::{
-    Ambiguous, Attachments, Budgets, DuringTurn, LogFormat, Logs, Outbox, Replies, Retention, Session, Settings, Topics,
+    Ambiguous, Attachments, Budgets, Delegation, DuringTurn, LogFormat, Logs, Outbox, Replies, Retention, Session,
+    Settings, Topics,
 };
-pub use team::{Bucket, Team};
+pub use team::Team;
 pub use variables::{VARIABLES, Variable, env_example};
 
 use fault::Log;
@@ -199,7 +200,7 @@ fn refuse_near_names(data_dir: &Path, log: &Log) {
     for name in names.iter().filter(|name| !FILES.contains(&name.as_str())) {
         let Some(stem) = name.strip_suffix(".yaml").or_else(|| name.strip_suffix(".yml")) else { continue };
         let stems = FILES.map(|file| file.trim_end_matches(".yaml"));
-        if let Some(stem) = fault::meant(stem, stems) {
+        if let Some(stem) = base::text::meant(stem, stems) {
             log.fault_of(name, format!("is not read; did you mean `{stem}.yaml`?"));
         }
     }

@@ -7,7 +7,7 @@ use base::Secret;
 use llm::{Auth, ModelRef, Prices, Profile, Wire, offline};
 
 use super::environment::Environment;
-use super::fault::{Log, meant, quoted_list};
+use super::fault::{Log, quoted_list};
 use super::form::{self, Form, one_of, usd, variable_name, whole, word};
 use super::models::{Models, PROVIDERS, Provider, provider};
 use super::reader::{Reader, Value};
@@ -242,7 +242,7 @@ fn look_up(text: &str, drafts: &[Draft<'_>]) -> Result<ModelRef, String> {
     }
     let names: Vec<&str> = drafts.iter().map(|draft| draft.name.as_str()).collect();
     let Some(draft) = drafts.iter().find(|draft| draft.name == name) else {
-        let hint = match (meant(name, names.iter().copied()), names.is_empty()) {
+        let hint = match (base::text::meant(name, names.iter().copied()), names.is_empty()) {
             (Some(name), _) => format!("did you mean `{name}`?"),
             (None, true) => "there are none: set ANTHROPIC_API_KEY or OPENAI_API_KEY, or write `profiles`".to_owned(),
             (None, false) => format!("known here: {}", quoted_list(&names, "and")),

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::fault::{Fault, Key, Log, meant, quoted_list};
+use super::fault::{Fault, Key, Log, quoted_list};
 use super::form::Form;
 use super::yaml::{Entry, Node, Shape, join, step};
 
@@ -145,7 +145,7 @@ impl<'l> Reader<'l> {
     pub(super) fn finish(self) {
         let unknown = self.entries.iter().filter(|entry| !self.asked.contains(&entry.key.as_str()));
         for entry in unknown {
-            let hint = match meant(&entry.key, self.asked.iter().copied()) {
+            let hint = match base::text::meant(&entry.key, self.asked.iter().copied()) {
                 Some(key) => format!("did you mean `{key}`?"),
                 None => format!("known here: {}", quoted_list(&self.asked, "and")),
             };

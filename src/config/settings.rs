@@ -19,6 +19,8 @@ pub struct Settings {
     pub topics: Topics,
     /// What one session may do.
     pub session: Session,
+    /// What turns may ask of other sessions.
+    pub delegation: Delegation,
     /// What may be spent.
     pub budgets: Budgets,
     /// What goes out.
@@ -105,6 +107,27 @@ impl Session {
     }
 }
 
+/// How much one turn may ask of teams, subagents and scouts that answer at once. The same for every team.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delegation {
+    /// How many sessions may be below people's turn. Default 4.
+    pub depth_max: u32,
+    /// How often one turn may ask the same one, whatever comes of it. Default 4.
+    pub calls_per_child_max: u32,
+    /// How many questions of one turn somebody may have at once. Default 3.
+    pub at_once_per_child_max: u32,
+    /// How many calls that ask run side by side. Default 4.
+    pub at_once_max: u32,
+    /// How many models answer at once in sessions that were asked, in the whole hive. Default 64.
+    pub models_max: u32,
+}
+
+impl Default for Delegation {
+    fn default() -> Self {
+        Delegation { depth_max: 4, calls_per_child_max: 4, at_once_per_child_max: 3, at_once_max: 4, models_max: 64 }
+    }
+}
+
 /// What may be spent in a day (UTC). `None`: there is no bound.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Budgets {
@@ -183,6 +206,7 @@ pub(super) fn read(mut file: Reader<'_>, environment: &Environment, log: &Log) -
         logs: logs(&mut file, environment, log),
         topics: topics(file.section("topics")),
         session: session(file.section("session")),
+        delegation: delegation(file.section("delegation")),
         budgets: budgets(file.section("budgets")),
         replies: replies(file.section("replies")),
         outbox: outbox(file.section("outbox")),
@@ -250,6 +274,22 @@ fn session(mut section: Reader<'_>) -> Session {
     };
     section.finish();
     session
+}
+
+fn delegation(mut section: Reader<'_>) -> Delegation {
+    let mut count = |key, default, most| {
+        let count: u64 = section.get(key, default, &whole(1..=most));
+        u32::try_from(count).expect("its bounds fit into 32 bits")
+    };
+    let delegation = Delegation {
+        depth_max: count("depth_max", "4", 8),
+        calls_per_child_max: count("calls_per_child_max", "4", 50),
+        at_once_per_child_max: count("at_once_per_child_max", "3", 50),
+        at_once_max: count("at_once_max", "4", 50),
+        models_max: count("models_max", "64", 10_000),
+    };
+    section.finish();
+    delegation
 }
 
 fn budgets(mut section: Reader<'_>) -> Budgets {

@@ -1,8 +1,11 @@
 //! `team` in `config.yaml`: what the main team's agent may do.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use llm::ModelRef;
+use org::teams::Bucket;
+use org::teams::forms::{self, TextForm};
 
 use super::form::{Form, flag, size, whole};
 use super::reader::Reader;
@@ -20,6 +23,10 @@ pub struct Team {
     pub allowed_domains: Vec<String>,
     /// How often something may be asked, by the key that a call of `web_fetch` names.
     pub rate_limit_buckets: BTreeMap<String, Bucket>,
+    /// Whether teams may be given a browser. Default yes.
+    pub browser: bool,
+    /// The servers whose tools teams may be given; `*` for every one. Default `*`.
+    pub mcp_servers: Vec<String>,
     /// Whether the shell may use the network. Default no.
     pub shell_network: bool,
     /// How much the workspace may hold while a command of the shell runs, in bytes. Default 4 GiB.
@@ -36,6 +43,8 @@ impl Default for Team {
             daily_ops_max: 5,
             allowed_domains: vec!["*".to_owned()],
             rate_limit_buckets: BTreeMap::new(),
+            browser: true,
+            mcp_servers: vec!["*".to_owned()],
             shell_network: false,
             shell_workspace_bytes_max: 4 << 30,
             memory_embedding: None,
@@ -43,27 +52,17 @@ impl Default for Team {
     }
 }
 
-/// How a bucket of requests fills.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Bucket {
-    /// How many requests a second come in.
-    pub rps: f64,
-    /// How many it holds.
-    pub burst: u32,
-}
-
 pub(super) fn read(mut section: Reader<'_>) -> Team {
-    let allowed_tools = section.list("allowed_tools", &["*"], &tool());
-    let toolboxes = section.find_list("toolboxes", &toolbox());
+    let allowed_tools = section.list("allowed_tools", &["*"], &text(&forms::TOOL));
+    let toolboxes = section.find_list("toolboxes", &text(&forms::TOOLBOX));
     let team = Team {
         allowed_tools,
         toolboxes,
-        daily_ops_max: section
-            .get("max_concurrent_daily_ops", "5", &whole(1..=100))
-            .try_into()
-            .expect("its bounds fit into 32 bits"),
-        allowed_domains: section.list("allowed_domains", &["*"], &domain()),
+        daily_ops_max: section.get("max_concurrent_daily_ops", "5", &number(&forms::DAILY_OPS)),
+        allowed_domains: section.list("allowed_domains", &["*"], &text(&forms::HOST)),
         rate_limit_buckets: buckets(&mut section),
+        browser: section.get("browser", "true", &flag()),
+        mcp_servers: section.list("mcp_servers", &["*"], &text(&forms::SERVER)),
         shell_network: section.get("shell_network", "false", &flag()),
         shell_workspace_bytes_max: section.get("shell_workspace_max", "4GiB", &size("1MB", "1000GB")),
         memory_embedding: section.find("memory_embedding", &embedding()),
@@ -76,10 +75,8 @@ fn buckets(section: &mut Reader<'_>) -> BTreeMap<String, Bucket> {
     let mut buckets = BTreeMap::new();
     for (key, value) in section.entries("rate_limit_buckets", "<key>") {
         let mut rule = value.section();
-        let bucket = Bucket {
-            rps: rule.get("rps", "1", &rate()),
-            burst: rule.get("burst", "1", &whole(1..=10_000)).try_into().expect("its bounds fit into 32 bits"),
-        };
+        let bucket =
+            Bucket { rps: rule.get("rps", "1", &rate()), burst: rule.get("burst", "1", &number(&forms::BURST)) };
         rule.finish();
         buckets.insert(key, bucket);
     }
@@ -91,31 +88,16 @@ fn embedding() -> Form<ModelRef> {
     Form::new("`profile:model` with a model that makes vectors", |text: &str| text.parse().ok())
 }
 
-fn tool() -> Form<String> {
-    Form::new("a tool's name or a pattern such as `engineering.*`", |text: &str| {
-        let fits = |c: char| c.is_ascii_alphanumeric() || "_-.*".contains(c);
-        (!text.is_empty() && text.len() <= 128 && text.chars().all(fits)).then(|| text.to_owned())
-    })
-}
-
-fn toolbox() -> Form<String> {
-    Form::new("a toolbox's name such as `research`", |text: &str| {
-        let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-        (!text.is_empty() && text.chars().all(fits)).then(|| text.to_owned())
-    })
-}
-
-fn domain() -> Form<String> {
-    Form::new("a host such as `example.org`, `*.example.org`, or `*`", |text: &str| {
-        let host = text.strip_prefix("*.").unwrap_or(text);
-        let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '.';
-        let whole = text == "*" || (!host.is_empty() && host.chars().all(fits) && !host.starts_with('.'));
-        whole.then(|| text.to_ascii_lowercase())
-    })
+/// A text as it is written in a team's own file too.
+fn text(form: &'static TextForm) -> Form<String> {
+    Form::new(form.wanted, form.read)
 }
 
 fn rate() -> Form<f64> {
-    Form::new("a number from 0.0001 to 1000 such as `0.5`", |text: &str| {
-        text.parse().ok().filter(|rate: &f64| (0.0001..=1_000.0).contains(rate))
-    })
+    Form::new(forms::RATE.wanted, |text: &str| (forms::RATE.read)(&text.parse().ok()?))
+}
+
+fn number(bounds: &RangeInclusive<u32>) -> Form<u32> {
+    whole(u64::from(*bounds.start())..=u64::from(*bounds.end()))
+        .map(|number| u32::try_from(number).expect("its bounds are of 32 bits"))
 }

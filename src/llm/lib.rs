@@ -41,6 +41,7 @@ mod remote;
 mod request;
 mod response;
 mod retry_after;
+mod schema;
 pub mod script;
 mod sendable;
 #[cfg(test)]
@@ -60,4 +61,5 @@ pub use price::{MicroUsd, Prices};
 pub use profile::{Auth, BadUrl, BadWire, Endpoint, Profile, Wire, endpoint};
 pub use request::{BadModelRef, Block, Input, Message, ModelRef, Request, Role, System, ToolDef, ToolUse};
 pub use response::{Response, StopReason, Usage};
+pub use schema::Schema;
 pub use sendable::{EARLIER, NO_OUTPUT, OUTCOME_UNKNOWN, sendable};

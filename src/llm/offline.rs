@@ -219,9 +219,9 @@ fn plain_tool(text: &str, tools: &[ToolDef]) -> Option<Wish> {
 
 /// A tool that takes a path, under whatever name its schema gives the argument.
 fn path_tool(name: &str, path: &str, tools: &[ToolDef]) -> Wish {
-    let schema = tools.iter().find(|tool| tool.name == name).map(|tool| &*tool.schema);
-    let required = schema.and_then(|schema| schema["required"][0].as_str());
-    let properties = schema.and_then(|schema| schema["properties"].as_object());
+    let schema = tools.iter().find(|tool| tool.name == name).map(|tool| tool.schema.value());
+    let required = schema.as_ref().and_then(|schema| schema["required"][0].as_str());
+    let properties = schema.as_ref().and_then(|schema| schema["properties"].as_object());
     let first = properties.and_then(|properties| match properties.contains_key("path") {
         true => Some("path"),
         false => properties.keys().next().map(String::as_str),
@@ -259,12 +259,10 @@ fn fill(template: &str, values: &[(&str, &str)]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
 
     fn tool(name: &str, schema: Value) -> ToolDef {
-        ToolDef { name: name.into(), about: String::new(), schema: Arc::new(schema) }
+        ToolDef { name: name.into(), about: String::new(), schema: schema.into() }
     }
 
     fn tools() -> Vec<ToolDef> {
@@ -277,7 +275,7 @@ mod tests {
     }
 
     async fn ask(messages: Vec<Message>, tools: Vec<ToolDef>) -> (Response, Vec<String>) {
-        let request = Request { messages, tools, output_tokens_max: 1_000, ..Request::default() };
+        let request = Request { messages, tools: tools.into(), output_tokens_max: 1_000, ..Request::default() };
         let mut pieces = Vec::new();
         let mut sink = |progress: Progress<'_>| {
             if let Progress::Text(text) = progress {

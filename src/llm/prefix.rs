@@ -14,15 +14,13 @@ use crate::{anthropic, openai};
 /// Where the fixed text ends. No test text has this in it.
 const END: &str = "the fixed part ends here";
 
-fn tools() -> Vec<ToolDef> {
+fn tools() -> Arc<[ToolDef]> {
     let tool = |name: &str| ToolDef {
         name: name.to_owned(),
         about: format!("Does \"{name}\".\nAnd no more."),
-        schema: Arc::new(
-            json!({"type": "object", "properties": {"b": {"type": "string"}, "a": {"enum": ["é", "\n"]}}}),
-        ),
+        schema: json!({"type": "object", "properties": {"b": {"type": "string"}, "a": {"enum": ["é", "\n"]}}}).into(),
     };
-    vec![tool("glob"), tool("grep"), tool("web_fetch")]
+    [tool("glob"), tool("grep"), tool("web_fetch")].into()
 }
 
 /// A session: what varies of it, what was said, and how long an answer may be.
@@ -100,6 +98,6 @@ fn a_mark_stands_behind_the_tools_and_behind_the_fixed_text_alone() {
     };
     let expected = (vec![false, false, true], vec![true, false], vec![false, false, true]);
     assert_eq!(marks(&request), expected);
-    request.tools.reverse();
+    request.tools = request.tools.iter().rev().cloned().collect();
     assert_eq!(marks(&request).0, [false, false, true], "the last, whichever it is");
 }

@@ -7,6 +7,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::schema::Schema;
+
 /// Which model: a profile and one of its provider's models. Written `profile:model`.
 ///
 /// A profile's name has no colon; a model's may (`local:llama3:8b` is the model `llama3:8b` of `local`).
@@ -64,7 +66,7 @@ pub struct Request {
     /// The system prompt, in parts. The part that never changes comes first, so that a provider can cache it.
     pub system: Vec<System>,
     /// The tools that the model may call. The caller sorts them, for the same reason.
-    pub tools: Vec<ToolDef>,
+    pub tools: Arc<[ToolDef]>,
     /// The conversation. [`crate::sendable`] makes it fit the providers' rules; the caller need not.
     pub messages: Vec<Message>,
     /// The longest answer, in tokens. The profile's own limit holds where it is lower.
@@ -89,7 +91,7 @@ pub struct ToolDef {
     /// What it does and when to use it.
     pub about: String,
     /// The JSON Schema of its input: an object.
-    pub schema: Arc<Value>,
+    pub schema: Schema,
 }
 
 /// Who speaks.

@@ -1,6 +1,5 @@
 //! Whole requests over real sockets, against the loopback model server and its faults. Real time, short limits.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use base::{Clock, Secret};
@@ -39,10 +38,10 @@ fn models(profiles: Vec<Profile>) -> Models {
 }
 
 fn request(text: &str) -> Request {
-    let schema = Arc::new(json!({"type": "object", "properties": {"path": {"type": "string"}}}));
+    let schema = json!({"type": "object", "properties": {"path": {"type": "string"}}}).into();
     Request {
         system: vec![System { text: "rules".into(), cached: true }],
-        tools: vec![ToolDef { name: "read".into(), about: "Reads.".into(), schema }],
+        tools: [ToolDef { name: "read".into(), about: "Reads.".into(), schema }].into(),
         messages: vec![Message::user(text)],
         output_tokens_max: 1_000,
     }

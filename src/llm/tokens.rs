@@ -59,10 +59,8 @@ pub fn of_message(message: &Message) -> u64 {
 /// About how many tokens a whole request is: system prompt, tools and messages, without the answer.
 pub fn of_request(request: &Request) -> u64 {
     let system = request.system.iter().map(|part| of_text(&part.text));
-    let tools = request
-        .tools
-        .iter()
-        .map(|tool| FRAME + of_text(&tool.name) + of_text(&tool.about) + of_text(&tool.schema.to_string()));
+    let tools =
+        request.tools.iter().map(|tool| FRAME + of_text(&tool.name) + of_text(&tool.about) + tool.schema.tokens());
     let messages = request.messages.iter().map(of_message);
     system.chain(tools).chain(messages).sum()
 }

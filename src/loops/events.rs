@@ -125,7 +125,8 @@ impl Copies {
             Err(error) => return self.owe(team, &error),
         };
         let mut done = Ok(());
-        if file.is_as_left() && !events.is_empty() {
+        // One that is empty may be a new team's, and these events those of another that had its name.
+        if file.is_as_left() && file.last() > 0 && !events.is_empty() {
             done = append(&mut file, events);
         } else {
             let newest = copying.db.read(async |conn| events::newest(conn).await).await?;

@@ -72,7 +72,7 @@ pub async fn run(sending: Arc<Sending>, tasks: Tasks) {
 async fn scan(sending: &Arc<Sending>, tasks: &Tasks, busy: &Busy) -> Result<Option<Moment>> {
     let now = sending.clock.now();
     let mut next: Option<Moment> = None;
-    for (conversation, due_at) in sending.db.read(async |conn| outbox::waiting(conn, SCAN).await).await? {
+    for (conversation, due_at) in sending.db.read(async |conn| outbox::waiting(conn, SCAN, now).await).await? {
         if busy.has(&conversation) || sending.voices.of(conversation.kind()).is_none() {
             continue;
         }
@@ -99,7 +99,7 @@ async fn drain(sending: &Sending, conversation: &ConversationId, stop: &Stop) ->
     loop {
         let head = sending.db.read(async |conn| outbox::head(conn, conversation).await).await?;
         let Some(row) = head else { return Ok(()) };
-        if row.due_at > sending.clock.now() || stop.is_cancelled() {
+        if !row.is_due(sending.clock.now()) || stop.is_cancelled() {
             return Ok(());
         }
         // Waiting for the platform's rate comes before the attempt is written down: killed here, nothing was tried.
@@ -261,14 +261,15 @@ async fn retry(sending: &Sending, row: &Row, why: &str) -> Result<()> {
 
 async fn put_off(sending: &Sending, row: &Row, wait: Duration, why: &str) -> Result<()> {
     tracing::debug!(outbox.id = row.id.0, "message {} waits for {wait:?}: {why}", row.id);
-    let (id, due_at) = (row.id, sending.clock.now() + clock::ms(wait));
-    sending.db.tx("put off", async |conn| outbox::put_off(conn, id, due_at, why).await).await
+    let (id, now) = (row.id, sending.clock.now());
+    sending.db.tx("put off", async |conn| outbox::put_off(conn, id, wait, why, now).await).await
 }
 
 /// Stays "being sent", and is looked at again after a while.
 async fn wait_in_doubt(sending: &Sending, row: &Row) -> Result<()> {
-    let (id, due_at) = (row.id, sending.clock.now() + clock::ms(backoff(row.attempts)));
-    sending.db.tx("wait in doubt", async |conn| outbox::wait_in_doubt(conn, id, due_at).await).await
+    let (id, now) = (row.id, sending.clock.now());
+    let wait = backoff(row.attempts);
+    sending.db.tx("wait in doubt", async |conn| outbox::wait_in_doubt(conn, id, wait, now).await).await
 }
 
 async fn try_as(sending: &Sending, row: &Row, action: Action) -> Result<()> {
@@ -278,7 +279,7 @@ async fn try_as(sending: &Sending, row: &Row, action: Action) -> Result<()> {
         .db
         .tx("send what cannot be edited", async |conn| {
             outbox::replace(conn, id, &action).await?;
-            outbox::put_off(conn, id, now, "the message to edit is gone").await
+            outbox::put_off(conn, id, Duration::ZERO, "the message to edit is gone", now).await
         })
         .await
 }

@@ -4,20 +4,27 @@ use anyhow::Result;
 use base::{Clock, Moment, TaskId};
 use channels::render::RenderLimits;
 use store::outbox::{self, New};
-use store::tasks::{self, End};
-use store::{Conn, Db, calls, runs};
+use store::runs::{self, Run};
+use store::tasks::{self, End, Kind, Task};
+use store::{Conn, Db, inbox};
 
-use crate::session::{GIVEN_UP, answers_people, give_up_work, reply_rows};
+use crate::session::{GIVEN_UP, answers_people, give_up_work, interrupt, pass_over, reply_rows};
 
 /// A turn that was begun so often without an end is given up: it may be what ends the process.
 const ATTEMPTS_MAX: i64 = 5;
 /// Most tasks that are put back in one transaction.
 const TOGETHER: usize = 2_000;
+/// What the rows say of a turn that is given up.
+const NOTE: &str = "begun several times without an end";
 
 /// Puts every running task back into its lane: nobody works on it. How many.
 pub async fn run(db: &Db, clock: Clock, render: RenderLimits) -> Result<usize> {
     let now = clock.now();
-    let cut_off = db.tx("end turns within turns", async |conn| runs::end_orphans(conn, now).await).await?;
+    let end = async |conn: &mut Conn| {
+        org::questions::give_up_within(conn, now).await?;
+        runs::end_orphans(conn, now).await
+    };
+    let cut_off = db.tx("end turns within turns", end).await?;
     if cut_off > 0 {
         tracing::info!("questions to teams that the last stop has cut off: {cut_off}");
     }
@@ -43,31 +50,45 @@ pub async fn take_over(db: &Db, abandoned: &[(TaskId, i64)], render: RenderLimit
 }
 
 async fn give_up(conn: &mut Conn, id: TaskId, render: RenderLimits, now: Moment) -> Result<()> {
-    let note = "begun several times without an end";
-    let task = tasks::get(conn, id).await?;
-    if let Some(task) = task.filter(|task| !answers_people(task)) {
-        if let Some(run) = runs::of_task(conn, id).await? {
-            calls::interrupt(conn, run.id, now).await?;
-            runs::finish(conn, run, End::Failed, note, now).await?;
-        }
-        return give_up_work(conn, &task, note, render, now).await;
+    let Some(task) = tasks::get(conn, id).await? else { return Ok(()) };
+    // Without one it ended each time before its turn was entered.
+    let run = runs::of_task(conn, id).await?;
+    if let Some(run) = run {
+        interrupt(conn, run.id, now).await?;
+        runs::finish(conn, run, End::Failed, NOTE, now).await?;
     }
-    if let Some(run) = runs::of_task(conn, id).await? {
-        calls::interrupt(conn, run.id, now).await?;
-        let origin = runs::origin(conn, run.id).await?;
-        if runs::finish(conn, run, End::Failed, note, now).await?
-            && let Some(conversation) = &origin.conversation
-        {
-            if let Some(draft) = outbox::draft_of(conn, run.id).await? {
-                outbox::end_draft(conn, &draft, now).await?;
-            }
-            let action = channels::Action::Delete { message_id: String::new() };
-            let template = New { topic: origin.topic, run: Some(run.id), ..New::message(conversation, action) };
-            for row in reply_rows(conversation, GIVEN_UP, render, &template) {
-                outbox::push(conn, &row, now).await?;
-            }
-        }
+    if !answers_people(&task) {
+        return give_up_work(conn, &task, NOTE, render, now).await;
     }
-    tasks::finish(conn, id, End::Failed, note, now).await?;
+    if !tasks::finish(conn, id, End::Failed, NOTE, now).await? {
+        return Ok(());
+    }
+    apologize(conn, &task, run, render, now).await?;
+    let Some(topic) = task.origin.topic else { return Ok(()) };
+    if run.is_none() && task.kind == Kind::Message {
+        // What it would have taken in was answered by that: taken in by another turn, it would end that one as well.
+        pass_over(conn, topic).await?;
+    }
+    // What else was said meanwhile has its own turn.
+    if inbox::waits(conn, topic).await? {
+        tasks::enqueue_message(conn, &task.origin, topic, now).await?;
+    }
+    Ok(())
+}
+
+/// Tells people that there will be no answer.
+async fn apologize(conn: &mut Conn, task: &Task, run: Option<Run>, render: RenderLimits, now: Moment) -> Result<()> {
+    let Some(conversation) = &task.origin.conversation else { return Ok(()) };
+    let run = run.map(|run| run.id);
+    if let Some(run) = run
+        && let Some(draft) = outbox::draft_of(conn, run).await?
+    {
+        outbox::end_draft(conn, &draft, now).await?;
+    }
+    let action = channels::Action::Delete { message_id: String::new() };
+    let template = New { topic: task.origin.topic, run, ..New::message(conversation, action) };
+    for row in reply_rows(conversation, GIVEN_UP, render, &template) {
+        outbox::push(conn, &row, now).await?;
+    }
     Ok(())
 }

@@ -1,4 +1,5 @@
-//! What has to be done from time to time: leases, topics that age, rows that may go, changes by other processes.
+//! What has to be done from time to time: leases, topics that age, questions nobody waits for, rows that may go, changes by
+//! other processes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +8,7 @@ use anyhow::Result;
 use base::{Clock, Moment, Tasks, clock};
 use channels::render::RenderLimits;
 use store::retention::{self, Before};
-use store::{Db, tasks, topics};
+use store::{Conn, Db, tasks, topics};
 use tools::Workspaces;
 
 use super::worker::{LEASE, Running};
@@ -56,18 +57,27 @@ pub async fn run(upkeep: Arc<Upkeep>, tasks: Tasks) {
         }
         let now = upkeep.clock.now();
         let mut done = listen(&upkeep, &mut seen).await;
-        if now >= next_lease {
-            next_lease = now + clock::ms(EVERY);
+        if is_time(&mut next_lease, EVERY, now) {
             done = done.and(leases(&upkeep, now).await);
         }
-        if now >= next_housekeeping {
-            next_housekeeping = now + clock::ms(HOUSEKEEPING);
+        if is_time(&mut next_housekeeping, HOUSEKEEPING, now) {
             done = done.and(housekeeping(&upkeep, now, &stop).await);
         }
         if let Err(error) = done {
             tracing::error!("upkeep failed and is tried again: {error:#}");
         }
     }
+}
+
+/// Whether something is to be done that is done every so often, and when the next time is. A clock that was set back must
+/// not keep it waiting.
+fn is_time(next: &mut Moment, every: Duration, now: Moment) -> bool {
+    let every = clock::ms(every);
+    let due = now >= *next || *next > now + every;
+    if due {
+        *next = now + every;
+    }
+    due
 }
 
 /// Rings the bell where another process has written. The first look rings too: what was written before it, and after
@@ -96,6 +106,9 @@ async fn housekeeping(upkeep: &Upkeep, now: Moment, stop: &base::Stop) -> Result
     let before = |span: Duration| now - clock::ms(span);
     let (idle, closed) = (before(upkeep.settings.topics.idle_after), before(upkeep.settings.topics.closed_after));
     upkeep.db.note("age topics", async |conn| topics::age(conn, idle, closed).await).await?;
+    // Buttons that mean nothing any more go: those of questions that outlived their turns, and are too old by now.
+    let give_up = async |conn: &mut Conn| org::questions::give_up_left_over(conn, BATCH, now).await;
+    upkeep.db.tx("give up questions", give_up).await?;
     let rules = Before {
         talk: before(upkeep.settings.retention.messages),
         journal: before(upkeep.settings.retention.journal),
@@ -113,4 +126,25 @@ async fn housekeeping(upkeep: &Upkeep, now: Moment, stop: &base::Stop) -> Result
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_was_set_back_keeps_no_upkeep_waiting() {
+        let every = Duration::from_secs(30);
+        for (next, now, due) in [
+            (30_000, 29_999, false),
+            (30_000, 30_000, true),
+            (30_000, 90_000, true),
+            (7_230_000, 7_200_000, false),
+            (7_230_000, 0, true),
+        ] {
+            let mut then = next;
+            assert_eq!(is_time(&mut then, every, now), due, "{next} at {now}");
+            assert_eq!(then, if due { now + 30_000 } else { next }, "{next} at {now}");
+        }
+    }
 }

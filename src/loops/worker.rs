@@ -8,12 +8,14 @@ use anyhow::Result;
 use base::{TaskId, Tasks, clock};
 use store::tasks as rows;
 use store::tasks::{StopAsked, Task};
-use store::{Bell, questions};
+use store::{Bell, Db, questions};
 
 use crate::session::{self, Ended, Halt, Sessions, Why};
 
-/// Most turns that run at once; a turn that waits for whoever gave its task is none of them.
+/// Most turns that run at once; a turn that only waits for somebody's answer is none of them.
 const RUNNING_MAX: usize = 64;
+/// Most turns that are entered at once, those that wait included: each takes memory.
+const ENTERED_MAX: usize = 1_024;
 /// How long a claim holds without a word from its worker. Upkeep renews it every [`super::upkeep::EVERY`].
 pub const LEASE: Duration = Duration::from_secs(120);
 /// A scan without a bell, for tasks that another process made.
@@ -33,9 +35,25 @@ impl Running {
         self.with(|running| running.keys().copied().collect())
     }
 
+    /// How many there are.
+    fn count(&self) -> usize {
+        self.with(|running| running.len())
+    }
+
     /// Tells all of them to end because the hive stops.
     pub fn halt_all(&self) {
         self.with(|running| running.values().for_each(|halt| halt.now(Why::Shutdown)));
+    }
+
+    /// Tells those that do nothing but wait for somebody's answer to end because the hive stops: they wait on after the
+    /// next start, and nothing of theirs is cut off.
+    ///
+    /// # Errors
+    /// Only the database's.
+    pub async fn halt_waiting(&self, db: &Db) -> Result<()> {
+        let waiting = db.read(async |conn| questions::waiting_tasks(conn).await).await?;
+        self.with(|running| waiting.iter().filter_map(|id| running.get(id)).for_each(|halt| halt.now(Why::Shutdown)));
+        Ok(())
     }
 }
 
@@ -54,9 +72,10 @@ impl Drop for Entered {
 /// Claims until `tasks` is told to stop; the turns themselves are tasks of `turns`, which the caller waits for.
 pub async fn run(sessions: Arc<Sessions>, running: Running, tasks: Tasks, turns: Tasks) {
     let stop = tasks.stop_token();
-    let mut bell = sessions.db.changes(Bell::Tasks);
+    let (mut bell, mut answers) = (sessions.db.changes(Bell::Tasks), sessions.db.changes(Bell::Questions));
     loop {
         bell.mark_unchanged();
+        answers.mark_unchanged();
         let due = match scan(&sessions, &running, &turns).await {
             Ok(due) => due,
             Err(error) => {
@@ -69,6 +88,8 @@ pub async fn run(sessions: Arc<Sessions>, running: Running, tasks: Tasks, turns:
             biased;
             () = stop.cancelled() => return,
             _ = bell.changed() => {}
+            // A turn that begins to wait leaves its place to another.
+            _ = answers.changed(), if running.count() >= RUNNING_MAX => {}
             () = sessions.clock.sleep_until(Some(due.unwrap_or(rescan).min(rescan))) => {}
         }
     }
@@ -93,14 +114,8 @@ async fn scan(sessions: &Arc<Sessions>, running: &Running, turns: &Tasks) -> Res
         };
         running.with(|running| running.get(&id).inspect(|halt| halt.now(why)).is_some());
     }
-    let at_work = running.with(|running| running.len());
-    let waiting = match at_work < RUNNING_MAX {
-        true => 0,
-        false => sessions.db.read(async |conn| questions::open_by(conn, tools::protocol::ASKS).await).await?,
-    };
-    // Whoever waits for an answer leaves its room to whoever is to give it.
-    let room = RUNNING_MAX.saturating_sub(at_work.saturating_sub(usize::try_from(waiting)?));
-    if found.claimable && room > 0 {
+    let room = if found.claimable { room(&sessions.db, running).await? } else { 0 };
+    if room > 0 {
         let limit = u32::try_from(room).unwrap_or(u32::MAX);
         let claimed = sessions
             .db
@@ -111,6 +126,18 @@ async fn scan(sessions: &Arc<Sessions>, running: &Running, turns: &Tasks) -> Res
         }
     }
     Ok(found.next_due)
+}
+
+/// How many turns more may be entered: who waits for an answer leaves its place to others, among them whoever is to give
+/// it.
+async fn room(db: &Db, running: &Running) -> Result<usize> {
+    let entered = running.ids();
+    if entered.len() < RUNNING_MAX {
+        return Ok(RUNNING_MAX - entered.len());
+    }
+    let waiting = db.read(async |conn| questions::waiting_tasks(conn).await).await?;
+    let at_work = entered.iter().filter(|id| waiting.binary_search(id).is_err()).count();
+    Ok(RUNNING_MAX.saturating_sub(at_work).min(ENTERED_MAX.saturating_sub(entered.len())))
 }
 
 fn start(sessions: &Arc<Sessions>, running: &Running, turns: &Tasks, task: Task) {
@@ -141,7 +168,7 @@ fn start(sessions: &Arc<Sessions>, running: &Running, turns: &Tasks, task: Task)
 /// The hive stops: the task waits for the next start, which enters the same turn again.
 async fn leave(sessions: &Sessions, task: &Task) {
     let now = sessions.clock.now();
-    let left = sessions.db.tx("leave a turn", async |conn| rows::put_back(conn, &[task.id], now).await).await;
+    let left = sessions.db.tx("leave a turn", async |conn| rows::leave(conn, task.id, now).await).await;
     match left {
         Ok(()) => tracing::info!(task.id = task.id.0, "task {} waits for the next start", task.id),
         Err(error) => tracing::warn!(task.id = task.id.0, "task {} could not be put back: {error:#}", task.id),

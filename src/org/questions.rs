@@ -10,7 +10,7 @@
 //! The first valid answer wins, whoever else was asked. Too late is a no.
 
 use anyhow::{Context, Result};
-use base::{Moment, TopicId};
+use base::{Moment, RunId, TopicId};
 use channels::{Action, Button, ConversationId, Emphasis, SenderId};
 use store::Conn;
 use store::outbox::New;
@@ -28,6 +28,12 @@ pub const OPTIONS_MAX: usize = 24;
 pub const LABEL_CHARS: usize = 76;
 /// The longest answer in words that is kept, in characters: five of Telegram's longest messages.
 const WORDS_CHARS: usize = 20_000;
+/// What a question says that is too old.
+pub const NOT_IN_TIME: &str = "Nobody answered in time.";
+/// What is said to whoever answers it then.
+const TOO_LATE: &str = "It is too late: nobody had answered in time.";
+/// What a question says whose turn is over.
+const NOT_NEEDED: &str = "The answer is not needed any more.";
 /// The rows of buttons that every platform shows.
 const ROWS: usize = 5;
 
@@ -226,6 +232,41 @@ pub async fn give_up(conn: &mut Conn, question: &Question, why: &str, now: Momen
     settle(conn, question, &Answer::Nobody, why, now).await.map(drop)
 }
 
+/// A turn is over that may have waited for answers: nobody needs them any more.
+///
+/// # Errors
+/// Only the database's.
+pub async fn give_up_of(conn: &mut Conn, run: RunId, now: Moment) -> Result<()> {
+    for question in questions::waited_for_by(conn, run).await? {
+        give_up(conn, &question, NOT_NEEDED, now).await?;
+    }
+    Ok(())
+}
+
+/// The turns in the middle of others are over, all of them: nobody needs the answers that they waited for.
+///
+/// # Errors
+/// Only the database's.
+pub async fn give_up_within(conn: &mut Conn, now: Moment) -> Result<()> {
+    for question in questions::waited_for_within(conn).await? {
+        give_up(conn, &question, NOT_NEEDED, now).await?;
+    }
+    Ok(())
+}
+
+/// Gives up to `limit` questions up whose turns are over, where people can answer them no more or for nothing. How many.
+///
+/// # Errors
+/// Only the database's.
+pub async fn give_up_left_over(conn: &mut Conn, limit: u32, now: Moment) -> Result<usize> {
+    let left = questions::left_over(conn, limit, now).await?;
+    for question in &left {
+        let why = if question.expires_at <= now { NOT_IN_TIME } else { NOT_NEEDED };
+        give_up(conn, question, why, now).await?;
+    }
+    Ok(left.len())
+}
+
 /// Why somebody cannot answer it, or cannot any more.
 fn refusal(question: &Question, sender: &SenderId, verdict: Verdict, now: Moment) -> Option<String> {
     let may = match verdict {
@@ -241,9 +282,11 @@ fn refusal(question: &Question, sender: &SenderId, verdict: Verdict, now: Moment
         Some(Answer::Chosen { by, .. } | Answer::Said { by, .. } | Answer::Entered { by }) => {
             Some(format!("That was answered already, by `{by}`."))
         }
-        Some(Answer::Nobody) => Some("It is too late: nobody had answered in time.".to_owned()),
-        None if question.expires_at <= now => Some("It is too late: nobody had answered in time.".to_owned()),
-        None => None,
+        Some(Answer::Nobody) if now < question.expires_at => {
+            Some("It is too late: the answer is not needed any more.".to_owned())
+        }
+        Some(Answer::Nobody) => Some(TOO_LATE.to_owned()),
+        None => (question.expires_at <= now).then(|| TOO_LATE.to_owned()),
     }
 }
 
@@ -336,7 +379,8 @@ mod tests {
             (&open, &alice, Verdict::Unknown, 1, Some("Only `discord:1` or an admin may answer that.")),
             (&open, &alice, speaker, 100, Some("It is too late: nobody had answered in time.")),
             (&taken, &alice, speaker, 1, Some("That was answered already, by `discord:9`.")),
-            (&late, &alice, speaker, 1, Some("It is too late: nobody had answered in time.")),
+            (&late, &alice, speaker, 99, Some("It is too late: the answer is not needed any more.")),
+            (&late, &alice, speaker, 100, Some("It is too late: nobody had answered in time.")),
             (&admins_only, &alice, speaker, 1, Some("Only an admin may answer that.")),
         ] {
             assert_eq!(refusal(question, sender, verdict, now).as_deref(), expected);

@@ -9,23 +9,29 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result};
-use base::TeamName;
+use base::{Moment, RunId, TeamName};
 use llm::{Model, Models, ToolDef};
 use org::handbook::Handbook;
-use org::rules::{Cascade, Place, Role, Rule};
-use org::teams::{TeamConfig, Tree};
+use org::markdown::{Folder, Whose};
+use org::rules::{self, Cascade, Place, Role, Rule};
+use org::subagents::Subagent;
+use org::teams::{TeamConfig, Tree, TreeError};
 use store::tasks::Task;
-use store::{Conn, Db, teams, toolboxes};
-use tools::delegation::{Persona, Reach, Subagents};
-use tools::{AgentKind, Grant, Toolbox};
+use store::{Conn, Db, teams, todos, toolboxes};
+use tools::delegation::{Persona, RUN_SUBAGENT, Reach, Subagents};
+use tools::{ActiveSet, AgentKind, Grant, Remit, Toolbox};
 
-use super::prompt::{Fixed, Identity, Own, OwnTools, Station};
+use super::prompt::{self, Fixed, Identity, Own, Station, TakesUp};
 use crate::config;
-use crate::toolkit::{Held, OfTeam, Outfit, Rights};
+use crate::toolkit::{OfTeam, Outfit, Rights};
 use books::Books;
 
 /// The toolbox of scouts.
 const SCOUT: &str = "scout";
+/// Most faults of files that are told to whoever misses what they should say.
+const FAULTS_TOLD_MAX: usize = 3;
+/// The tool that takes a skill up.
+const ACTIVATE_SKILL: &str = "activate_skill";
 
 /// An agent. It is made for a turn, and knows nothing of any talk.
 #[derive(Clone)]
@@ -37,17 +43,40 @@ pub struct Agent {
     /// What is its team's own: rules, who it is, skills.
     pub own: Arc<str>,
     /// What it may use in a turn that no admin caused.
-    pub held: Arc<Held>,
+    pub held: Arc<Grant>,
     /// What it is shown of that: its children as the only choice, its subagents by name.
     pub tools: Arc<[ToolDef]>,
-    /// Its team's subagents.
+    /// Its team's subagents, as far as it may use them.
     pub subagents: Arc<Subagents>,
+    /// The skill that each of its turns begins with: the only one that a subagent has.
+    pub follows: Option<String>,
     /// What it asks.
     pub mind: Mind,
     /// Most steps of a turn.
     pub steps_max: i64,
     /// What its team may spend in a day.
     pub budgets: org::teams::Budgets,
+}
+
+impl Agent {
+    /// Has a new turn of this agent follow the skill that its turns begin with.
+    ///
+    /// # Errors
+    /// Only the database's.
+    pub(super) async fn follow(&self, conn: &mut Conn, run: RunId, now: Moment) -> Result<()> {
+        if let Some(skill) = &self.follows {
+            todos::activate_skill(conn, run, skill, now).await?;
+        }
+        Ok(())
+    }
+}
+
+/// What of an error of [`Agents::of_task`] people are told; `None` where the fault is ours.
+pub(super) fn in_words(error: &anyhow::Error) -> Option<String> {
+    match error.downcast_ref::<TreeError>()? {
+        TreeError::Refused(why) => Some(format!("⚠️ I could not begin: {why}")),
+        TreeError::Broken(_) => None,
+    }
 }
 
 /// A model, and how much of it a turn uses.
@@ -72,19 +101,28 @@ impl Mind {
 /// The owner's rules, and the texts that are the same in every session.
 pub struct Prompts {
     owner: Vec<Rule>,
-    /// By role.
-    fixed: [(Role, Arc<Fixed>); 3],
+    by_role: [OfRole; 3],
+    /// The tools that the task of a new team speaks of.
+    in_bootstrap: Vec<String>,
+}
+
+/// What is the same in every session of a role.
+struct OfRole {
+    role: Role,
+    fixed: Arc<Fixed>,
+    /// The tools that the rules of the role speak of.
+    named: Vec<String>,
 }
 
 impl Prompts {
     /// Of these rules.
     pub fn of(owner: Vec<Rule>) -> Prompts {
-        Prompts { fixed: Role::ALL.map(|role| (role, Arc::new(Fixed::of(role, &owner)))), owner }
+        let of_role = |role| OfRole { role, fixed: Arc::new(Fixed::of(role, &owner)), named: prompt::in_rules(role) };
+        Prompts { by_role: Role::ALL.map(of_role), owner, in_bootstrap: prompt::in_bootstrap() }
     }
 
-    fn fixed(&self, role: Role) -> Arc<Fixed> {
-        let found = self.fixed.iter().find(|(of, _)| *of == role);
-        found.map(|(_, fixed)| fixed.clone()).expect("there is a text for every role")
+    fn of_role(&self, role: Role) -> &OfRole {
+        self.by_role.iter().find(|of_role| of_role.role == role).expect("there is one for every role")
     }
 }
 
@@ -126,10 +164,24 @@ struct House {
     /// What the folders of the teams above say, the root's first.
     above: Vec<Arc<Handbook>>,
     config: TeamConfig,
-    held: Arc<Held>,
+    held: Arc<Grant>,
 }
 
 impl House {
+    /// What the team is for: what the tree says, else what its persona does.
+    fn description(&self) -> &str {
+        match self.team.description.trim() {
+            "" => self.book.persona.as_ref().map_or("", |persona| &persona.description),
+            said => said,
+        }
+    }
+
+    /// The files of rules that cannot be read, its own and those above.
+    fn unread_rules(&self) -> Vec<String> {
+        let above = self.above.iter().flat_map(|book| rules::unread(&book.team, &book.faults, true));
+        above.chain(rules::unread(&self.book.team, &self.book.faults, false)).collect()
+    }
+
     /// Whether nothing differs. What is shared is the same where it was neither read nor made anew.
     fn is_same(&self, other: &House) -> bool {
         (&self.team, &self.children, &self.scope) == (&other.team, &other.children, &other.scope)
@@ -159,7 +211,7 @@ impl Agents {
     /// Where the team is gone, or its configuration cannot be understood.
     pub async fn of_team(&self, db: &Db, name: &TeamName) -> Result<Agent> {
         let house = self.house(db, name).await?;
-        let make = |role| self.agent(&house, role, Identity::Orchestrator { skill: None }, house.held.clone());
+        let make = |role| self.agent(&house, role, Identity::Orchestrator, house.held.clone());
         if !name.is_main() {
             return make(Role::Team);
         }
@@ -180,17 +232,28 @@ impl Agents {
     /// Where the team has none of this name.
     pub(super) async fn subagent(&self, db: &Db, team: &TeamName, name: &str) -> Result<Agent> {
         let house = self.house(db, team).await?;
-        let subagent = house.book.subagent(name).with_context(|| {
-            let names: Vec<_> = house.book.subagents.iter().map(|subagent| subagent.name.as_str()).collect();
-            let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-            format!("the team {team} has no subagent `{name}`; it has: {there}")
-        })?;
-        let mut grant = self.below(&house.held.grant, AgentKind::Sub);
-        if let Some(tools) = &subagent.tools {
-            let own = Toolbox { name: format!("subagents/{name}.md"), tools: tools.clone() };
-            grant = Grant { toolboxes: Some(vec![own]), direct: Vec::new(), ..grant };
+        let subagent = house.book.subagent(name).ok_or_else(|| no_subagent(&house.book, name))?;
+        let skills = subagent.skills.iter().map(|skill| skill.name.to_string()).collect();
+        let remit = Remit { tools: subagent.tools.clone(), skills };
+        let grant = Grant { remit: Some(remit), ..self.below(&house.held, AgentKind::Sub) };
+        let mut agent = self.agent(&house, Role::Subagent, Identity::Subagent(subagent), Arc::new(grant))?;
+        if let [(_, only)] = &house.book.skills_of(subagent).collect::<Vec<_>>()[..] {
+            agent.follows = Some(only.name.to_string());
         }
-        self.agent(&house, Role::Subagent, Identity::Subagent { subagent, skill: None }, Arc::new(Held { grant }))
+        Ok(agent)
+    }
+
+    /// The text of the skills that a turn of the team has taken up, as the team's files are now.
+    ///
+    /// # Errors
+    /// Where the team's folder cannot be opened.
+    pub(super) fn skills(&self, team: &TeamName, taken_up: &[String]) -> Result<String> {
+        if taken_up.is_empty() {
+            return Ok(String::new());
+        }
+        let path = self.teams_dir.join(team.as_str());
+        let folder = Folder::open(&path, Whose::Team).with_context(|| format!("open {}", path.display()))?;
+        Ok(prompt::taken_up(&folder, &*self.handbook(team)?, taken_up))
     }
 
     /// A leaf of a team that only looks.
@@ -202,10 +265,9 @@ impl Agents {
         let all = db.read(async |conn: &mut Conn| toolboxes::list(conn).await).await?;
         let own = all.into_iter().find(|toolbox| toolbox.name == SCOUT);
         let own = own.map(|toolbox| Toolbox { name: toolbox.name, tools: toolbox.tools });
-        let below = self.below(&house.held.grant, AgentKind::Scout);
+        let below = self.below(&house.held, AgentKind::Scout);
         let grant = Grant { toolboxes: Some(own.into_iter().collect()), direct: Vec::new(), ..below };
-        let held = Arc::new(Held { grant });
-        let mut scout = self.agent(&house, Role::Subagent, Identity::Scout, held)?;
+        let mut scout = self.agent(&house, Role::Subagent, Identity::Scout, Arc::new(grant))?;
         if let Some(mind) = self.mind_of(SCOUT)? {
             scout.mind = mind;
         }
@@ -219,7 +281,7 @@ impl Agents {
     pub(super) async fn renewed(&self, db: &Db, agent: &Arc<Agent>) -> Result<Arc<Agent>> {
         let held = self.rights.now().await?;
         // A subagent or a scout of the main team keeps the little that it has.
-        if agent.held.grant.agent != AgentKind::Main || Arc::ptr_eq(&held, &agent.held) {
+        if agent.held.agent != AgentKind::Main || Arc::ptr_eq(&held, &agent.held) {
             return Ok(agent.clone());
         }
         Ok(Arc::new(self.of_team(db, &agent.team).await?))
@@ -250,8 +312,8 @@ impl Agents {
         self.made.books.read(&self.teams_dir.join(team.as_str()), team, is_tool)
     }
 
-    fn agent(&self, house: &House, role: Role, identity: Identity<'_>, held: Arc<Held>) -> Result<Agent> {
-        let name = &house.team.name;
+    fn agent(&self, house: &House, role: Role, identity: Identity<'_>, held: Arc<Grant>) -> Result<Agent> {
+        let (name, catalogue) = (&house.team.name, self.rights.catalogue());
         let above: Vec<&[Rule]> = house.above.iter().map(|book| book.org_rules.as_slice()).collect();
         let place = Place {
             team: name,
@@ -260,33 +322,36 @@ impl Agents {
             above: &above,
             org: &house.book.org_rules,
             own: &house.book.team_rules,
+            unread: &house.unread_rules(),
         };
+        // Who works for another agent of the team asks nobody.
         let delegates = role != Role::Subagent;
-        let children: Vec<_> =
-            house.children.iter().map(|team| (team.name.clone(), team.description.clone())).collect();
+        let children: Vec<_> = match delegates {
+            true => house.children.iter().map(|team| (team.name.clone(), team.description.clone())).collect(),
+            false => Vec::new(),
+        };
+        let subagents = if delegates { self.subagents_of(house, &held) } else { Subagents::default() };
+        let active = catalogue.active(&held);
+        let missing = self.missing(house, role, &active);
         let workspace = self.teams_dir.join(name.as_str());
         let own = Own {
             station: Station {
                 team: name,
-                description: &house.team.description,
+                description: house.description(),
                 scope: &house.scope,
-                children: if delegates { &children } else { &[] },
+                children: &children,
                 workspace: &workspace,
             },
-            tools: OwnTools::default(),
+            missing: &missing,
             cascade: &Cascade::of(&place),
             handbook: &house.book,
             identity,
+            takes_up: if active.contains(ACTIVATE_SKILL) { TakesUp::ByTool } else { TakesUp::ByFile },
         };
-        let catalogue = self.rights.catalogue();
-        let personas: Vec<Persona> = match delegates {
-            true => house.book.subagents.iter().map(persona).collect(),
-            false => Vec::new(),
-        };
-        let subagents = Subagents::of(catalogue, &personas);
-        let names: Vec<TeamName> = children.iter().filter(|_| delegates).map(|(name, _)| name.clone()).collect();
-        let definitions = catalogue.definitions(&catalogue.active(&held.grant));
-        let shown = Reach { children: &names, subagents: &subagents }.fit(definitions);
+        let names: Vec<TeamName> = children.iter().map(|(name, _)| name.clone()).collect();
+        // Subagents stand where the tool would that runs them, also where each was granted by its own name.
+        let active: ActiveSet = active.names().chain((!subagents.is_empty()).then_some(RUN_SUBAGENT)).collect();
+        let shown = Reach { children: &names, subagents: &subagents }.fit(catalogue.definitions(&active));
         let mind = match &house.config.provider_profile {
             Some(profile) => self.mind_of(profile)?.unwrap_or_else(|| self.mind.clone()),
             None => self.mind.clone(),
@@ -294,15 +359,47 @@ impl Agents {
         let steps_max = if name.is_main() { self.session.max_steps } else { u64::from(house.config.max_steps) };
         Ok(Agent {
             team: name.clone(),
-            fixed: self.prompts.fixed(role),
+            fixed: self.prompts.of_role(role).fixed.clone(),
             own: own.text().into(),
             held,
             tools: shown.into_iter().map(ToolDef::from).collect(),
             subagents: Arc::new(subagents),
+            follows: None,
             mind,
             steps_max: i64::try_from(steps_max).context("the steps of a turn")?,
             budgets: house.config.budgets,
         })
+    }
+
+    /// The subagents that the holder of a grant may use.
+    fn subagents_of(&self, house: &House, grant: &Grant) -> Subagents {
+        let catalogue = self.rights.catalogue();
+        let Some(run) = catalogue.by_name(RUN_SUBAGENT) else { return Subagents::default() };
+        let may = |subagent: &&Subagent| {
+            let name = subagent.name.as_str();
+            match catalogue.by_name(name) {
+                // A list that has this name means the tool.
+                Some(_) => tools::shown(run.spec(), grant).allowed,
+                None => tools::shown_subagent(run.spec(), name, grant).allowed,
+            }
+        };
+        let personas: Vec<Persona> = house.book.subagents.iter().filter(may).map(persona).collect();
+        Subagents::of(catalogue, &personas)
+    }
+
+    /// The tools that our own texts speak of and that this session does not have.
+    fn missing(&self, house: &House, role: Role, active: &ActiveSet) -> Vec<&str> {
+        let is_new = role == Role::Team && house.team.state == teams::State::Bootstrapping;
+        let of_bootstrap = self.prompts.in_bootstrap.iter().filter(|_| is_new);
+        let named = self.prompts.of_role(role).named.iter().chain(of_bootstrap).map(String::as_str);
+        let is_missing = |name: &&str| {
+            let known = self.rights.catalogue().by_name(name);
+            known.is_some_and(|entry| !active.contains(&entry.spec().name))
+        };
+        let mut missing: Vec<&str> = named.filter(is_missing).collect();
+        missing.sort_unstable();
+        missing.dedup();
+        missing
     }
 
     /// The model of a profile. A profile that there is not is logged, and the main agent's model answers: a team must
@@ -319,6 +416,17 @@ impl Agents {
     }
 }
 
-fn persona(subagent: &org::subagents::Subagent) -> Persona {
+/// Whoever asked for this subagent is told which there are, and which files are none by a fault.
+fn no_subagent(book: &Handbook, name: &str) -> TreeError {
+    let names: Vec<_> = book.subagents.iter().map(|subagent| subagent.name.as_str()).collect();
+    let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    let mut why = format!("the team {} has no subagent `{name}`; it has: {there}", book.team);
+    for fault in book.errors_in(org::subagents::FOLDER).take(FAULTS_TOLD_MAX) {
+        why.push_str(&format!("\nteams/{}/{fault}", book.team));
+    }
+    TreeError::Refused(why)
+}
+
+fn persona(subagent: &Subagent) -> Persona {
     Persona { name: subagent.name.as_str().to_owned(), about: subagent.description.clone() }
 }

@@ -28,5 +28,9 @@ pub(super) const CUT_OFF: &str = "\n\n⚠️ The answer was longer than I may wr
 /// What a person is told when a turn was begun again and again without an end.
 pub const GIVEN_UP: &str = "⚠️ I tried to answer this several times and was interrupted each time. Please ask again.";
 
+/// What a person and other teams are told when a team's task was begun again and again without an end.
+pub(super) const WORK_GIVEN_UP: &str =
+    "⚠️ I began this several times and was interrupted each time, so I have given it up. Give it again if it matters.";
+
 /// What stands under a text that was not finished because a person stopped it.
 pub(super) const STOPPED: &str = "⏹️ Stopped.";

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use base::{Moment, RunId, TeamName, TopicId};
-use llm::{ModelRef, Models, Request, Usage};
+use llm::{ModelRef, Models, Progress, Request, Response, Usage};
 use store::usage::Spent;
 use store::{Db, usage};
 
@@ -61,13 +61,13 @@ impl Ledger {
     }
 
     /// The ledger's row for a call.
-    pub fn entry(&self, of: Spender<'_>, purpose: &'static str, model: &ModelRef, used: &Usage) -> usage::Entry {
+    fn entry(&self, of: &Spender<'_>, purpose: &'static str, model: &ModelRef, used: &Usage) -> usage::Entry {
         let tokens = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
         usage::Entry {
             run: of.run,
             team: of.team.to_string(),
             topic: of.topic,
-            sender: of.sender,
+            sender: of.sender.clone(),
             purpose,
             model: model.to_string(),
             input_tokens: tokens(used.input_tokens),
@@ -75,6 +75,27 @@ impl Ledger {
             cache_read_tokens: tokens(used.cache_read_tokens),
             cache_write_tokens: tokens(used.cache_write_tokens),
             cost_micro_usd: self.cost(model, used),
+        }
+    }
+
+    /// The rows of one question: of its failed attempts that cost something, and of its answer.
+    pub fn entries(
+        &self,
+        of: &Spender<'_>,
+        purpose: &'static str,
+        failed: &[(ModelRef, Usage)],
+        answer: Option<&Response>,
+    ) -> Vec<usage::Entry> {
+        let failed = failed.iter().filter(|(_, used)| *used != Usage::default()).map(|(model, used)| (model, used));
+        let answer = answer.map(|answer| (&answer.model, &answer.usage));
+        failed.chain(answer).map(|(model, used)| self.entry(of, purpose, model, used)).collect()
+    }
+
+    /// Notes what a failed attempt has cost: its tokens were paid for as well.
+    pub fn hear(progress: Progress<'_>, spent: &mut Vec<(ModelRef, Usage)>) {
+        if let Progress::Failed(attempt) = progress {
+            tracing::warn!("{} failed: {}; {}", attempt.model, attempt.error, attempt.next);
+            spent.push((attempt.model.clone(), attempt.error.usage));
         }
     }
 

@@ -8,14 +8,16 @@ use store::{summaries, usage};
 
 use super::Sessions;
 use super::agent::{Agent, Mind};
-use super::budget::Spender;
-use super::history::{History, text_of};
+use super::budget::{Ledger, Spender};
+use super::history::History;
 
 const INSTRUCTION: &str = include_str!("../../prompts/internal/summarize.md");
 /// The longest summary, in tokens.
 const SUMMARY_TOKENS: u32 = 1_500;
 /// How much of one block a summary is made from, in characters: a long file is not what was said about it.
 const BLOCK_CHARS: usize = 4_000;
+/// How much of a talk is kept where no model shortens it, in characters.
+const CUT_CHARS: usize = 6_000;
 
 /// Whether a request leaves too little of the model's window free.
 pub(super) fn is_due(mind: &Mind, request: &Request) -> bool {
@@ -42,32 +44,46 @@ pub(super) async fn shorten(
     let talk = as_text(history.summary.as_deref(), &old.messages()?);
     let request = Request {
         system: vec![System { text: INSTRUCTION.trim().to_owned(), cached: false }],
-        tools: Vec::new(),
+        tools: [].into(),
         messages: vec![Message::user(talk)],
         output_tokens_max: SUMMARY_TOKENS,
     };
-    let response = agent.mind.model.respond(&request, &mut |_: Progress<'_>| {}).await;
+    let (summary, spent) = summarized(session, agent, (topic, run), &request).await?;
+    // Without a model's help the older talk is cut down by code: worse, and better than a turn that fails.
+    let summary = summary.unwrap_or_else(|| text::cut(&request.messages[0].text(), CUT_CHARS));
     let now = session.clock.now();
-    let (summary, entry) = match response {
-        Ok(response) if !text_of(&response.content).trim().is_empty() => {
-            let ledger = &session.office.ledger;
-            let of = Spender { team: &agent.team, run: Some(run), topic: Some(topic), sender: None };
-            let entry = ledger.entry(of, "summarize", &response.model, &response.usage);
-            (text_of(&response.content), Some(entry))
-        }
-        // Without a model's help the older talk is cut down by code: worse, and better than a turn that fails.
-        _ => (text::cut(&as_text(history.summary.as_deref(), &old.messages()?), 6_000), None),
-    };
     session
         .db
         .tx("shorten a topic", async |conn| {
-            if let Some(entry) = &entry {
+            for entry in &spent {
                 usage::add(conn, entry, now).await?;
             }
             summaries::add(conn, topic, upto, summary.trim(), now).await
         })
         .await?;
     Ok(true)
+}
+
+/// What the model makes of a talk, and what asking it cost. No summary where a budget has nothing left for it, or the
+/// model says nothing.
+async fn summarized(
+    session: &Sessions,
+    agent: &Agent,
+    (topic, run): (TopicId, RunId),
+    request: &Request,
+) -> Result<(Option<String>, Vec<usage::Entry>)> {
+    let (ledger, model) = (&session.office.ledger, &agent.mind.model);
+    let of = Spender { team: &agent.team, run: Some(run), topic: Some(topic), sender: None };
+    let budgets = (Some(topic), Some((&agent.team, agent.budgets)));
+    if let Some(over) = ledger.refuses(&session.db, budgets, model.reference(), request, session.clock.now()).await? {
+        tracing::warn!("the topic {topic} is cut down by code: {}", over.sentence());
+        return Ok((None, Vec::new()));
+    }
+    let mut failed = Vec::new();
+    let answer = model.respond(request, &mut |progress: Progress<'_>| Ledger::hear(progress, &mut failed)).await;
+    let answer = answer.ok();
+    let spent = ledger.entries(&of, "summarize", &failed, answer.as_ref());
+    Ok((answer.map(|answer| answer.text()).filter(|said| !said.trim().is_empty()), spent))
 }
 
 /// The last journal row of the older half of the finished turns.

@@ -18,10 +18,10 @@ use store::runs::{self, Run};
 use store::tasks::{self, End, Kind, Options, Task};
 use store::teams::{self, State};
 use store::{Conn, topics};
-use tools::protocol::{waits_for, wake};
+use tools::protocol::{tell_giver, tell_replaced, waits_for, wake};
 
 use super::finish::{Ending, reply_rows};
-use super::told;
+use super::{apology, told};
 
 /// The longest result that is kept and passed on, in characters: a longer one belongs into a file.
 pub(super) const RESULT_CHARS_MAX: usize = 10_000;
@@ -48,7 +48,7 @@ pub(super) async fn write(conn: &mut Conn, done: &Delivered<'_>, now: Moment) ->
 /// # Errors
 /// Only the database's.
 pub async fn give_up(conn: &mut Conn, task: &Task, note: &str, render: RenderLimits, now: Moment) -> Result<()> {
-    let reply = Some(format!("⚠️ {note}"));
+    let reply = Some(apology::WORK_GIVEN_UP.to_owned());
     let ending = Ending { end: End::Failed, note: note.to_owned(), reply, reply_to: None, passes: None };
     let ending = told::as_told(conn, task, ending).await?;
     let run = runs::of_task(conn, task.id).await?.map(|run| run.id);
@@ -69,12 +69,41 @@ async fn end(
     }
     if task.kind == Kind::Bootstrap {
         let state = if ending.end == End::Done { State::Ready } else { State::Failed };
-        teams::set_state(conn, &task.team, state).await?;
+        // One that is closing stays so: there is no way back from it.
+        teams::move_on(conn, &task.team, State::Bootstrapping, state).await?;
     }
-    // Whoever replaced it, or has taken its team away, knows.
-    let Some(_) = &ending.reply else { return Ok(()) };
+    if ending.reply.is_none() {
+        // Whoever has taken its team away knows, and so does whoever replaced it: others do not.
+        return match tasks::replaced_by(conn, task.id).await? {
+            Some(by) => tell_replaced(conn, task, &by.origin, now).await,
+            None => Ok(()),
+        };
+    }
     report(conn, task, ending, &result, now).await?;
     announce(conn, task, run, &notice(task, ending, &result), render, now).await
+}
+
+/// Ends a task that waits in its queue, because a person stops it. One whose turn had begun, and waits to be tried again,
+/// ends as if it ran. Of one that had not, people know, and its giver hears. `false` where it does not wait any more.
+///
+/// # Errors
+/// Only the database's.
+pub async fn cancel(conn: &mut Conn, task: &Task, now: Moment) -> Result<bool> {
+    let note = "stopped by a person";
+    if !tasks::cancel(conn, task.id, note, now).await? {
+        return Ok(false);
+    }
+    if let Some(run) = runs::of_task(conn, task.id).await? {
+        let reply = Some(apology::STOPPED.to_owned());
+        let ending = Ending { end: End::Cancelled, note: note.to_owned(), reply, reply_to: None, passes: None };
+        report(conn, task, &ending, apology::STOPPED, now).await?;
+        let text = notice(task, &ending, apology::STOPPED);
+        announce(conn, task, Some(run.id), &text, RenderLimits::default(), now).await?;
+        return Ok(true);
+    }
+    let text = format!("Task {} was cancelled by a person before it began.", task.id);
+    tell_giver(conn, task, &text, now).await?;
+    Ok(true)
 }
 
 /// Tells the team that gave it.
@@ -137,7 +166,10 @@ fn notice(task: &Task, ending: &Ending, result: &str) -> String {
     match (task.kind, ending.end) {
         (Kind::Bootstrap, End::Done) => format!("[{team}] Team bootstrapped and ready."),
         (Kind::Bootstrap, _) => {
-            format!("[{team}] ⚠️ The team could not be made ready: {}", or(result, &ending.note))
+            let why = or(result, &ending.note);
+            // Words about a fault begin with a sign of their own.
+            let why = why.strip_prefix("⚠️").unwrap_or(why).trim_start();
+            format!("[{team}] ⚠️ The team could not be made ready: {why}")
         }
         _ => format!("[{team}] {}", or(result, "(no result)")),
     }
@@ -145,4 +177,42 @@ fn notice(task: &Task, ending: &Ending, result: &str) -> String {
 
 fn or<'a>(text: &'a str, otherwise: &'a str) -> &'a str {
     if text.is_empty() { otherwise } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use base::{TaskId, TeamName};
+    use store::tasks::{Origin, Priority};
+
+    use super::*;
+
+    #[test]
+    fn a_notice_has_one_sign_of_a_fault() {
+        let task = Task {
+            id: TaskId(1),
+            team: "ops".parse().unwrap(),
+            lane: "ops".into(),
+            kind: Kind::Bootstrap,
+            priority: Priority::Critical,
+            body: String::new(),
+            origin: Origin::default(),
+            giver: Some(TeamName::main()),
+            cause: None,
+            continues: None,
+            options: Options::default(),
+            attempts: 1,
+            failures: 0,
+        };
+        let ending = |end| Ending { end, note: "a note".into(), reply: None, reply_to: None, passes: None };
+        for (kind, end, result, expected) in [
+            (Kind::Bootstrap, End::Done, "Ready.", "[ops] Team bootstrapped and ready."),
+            (Kind::Bootstrap, End::Failed, "⚠️ no key", "[ops] ⚠️ The team could not be made ready: no key"),
+            (Kind::Bootstrap, End::Failed, "", "[ops] ⚠️ The team could not be made ready: a note"),
+            (Kind::Delegate, End::Failed, "⚠️ no key", "[ops] ⚠️ no key"),
+            (Kind::Delegate, End::Done, "", "[ops] (no result)"),
+        ] {
+            let task = Task { kind, ..task.clone() };
+            assert_eq!(notice(&task, &ending(end), result), expected);
+        }
+    }
 }

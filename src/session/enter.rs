@@ -14,7 +14,7 @@ use store::{Conn, inbox, journal, notes};
 use super::Sessions;
 use crate::config::Attachments;
 
-/// Most messages that one look into the mailbox takes.
+/// Most messages that one look into the mailbox takes, and most notes.
 const MAILBOX_MAX: u32 = 50;
 
 /// What waits in a topic's mailbox, oldest first.
@@ -41,13 +41,22 @@ impl Given {
     }
 }
 
-/// What a turn takes in, and how the model reads it.
+/// Nobody will read what a turn would take in of a topic's mailbox: the turn ended each time before it was entered.
+///
+/// # Errors
+/// Only the database's.
+pub async fn pass_over(conn: &mut Conn, topic: TopicId) -> Result<u64> {
+    inbox::pass_over(conn, topic, MAILBOX_MAX).await
+}
+
+/// What a turn takes in.
 pub(super) struct Mail {
-    /// The messages of people, oldest first.
-    pub rows: Vec<Row>,
     notes: Vec<Note>,
-    /// A block for each part, as the journal keeps it; without any there is nothing to take in.
-    blocks: Vec<Block>,
+    given: Option<Given>,
+    /// The messages of people, oldest first, as they were when they were looked at.
+    rows: Vec<Row>,
+    /// What the model is told of the files of each of them.
+    files: Vec<Vec<String>>,
 }
 
 impl Mail {
@@ -58,21 +67,40 @@ impl Mail {
         rows: Vec<Row>,
         notes: Vec<Note>,
     ) -> Result<Mail> {
-        let mut blocks: Vec<Block> = notes.iter().map(as_noted).collect();
-        blocks.extend(given.map(|Given(text)| Block::Text(text)));
+        let mut files = Vec::with_capacity(rows.len());
         for row in &rows {
-            let files = fetch(session, row).await;
-            blocks.push(Block::Text(as_said(&row.event, &files)));
+            files.push(fetch(session, row).await);
         }
-        Ok(Mail { rows, notes, blocks })
+        Ok(Mail { notes, given, rows, files })
     }
 
     /// Whether there is nothing to take in.
     pub(super) fn is_empty(&self) -> bool {
-        self.blocks.is_empty()
+        self.notes.is_empty() && self.given.is_none() && self.rows.is_empty()
     }
 
-    /// Makes it part of a turn, as its step `step`.
+    /// Whether there may be more than one look takes.
+    pub(super) fn is_full(&self) -> bool {
+        let most = MAILBOX_MAX as usize;
+        self.rows.len() >= most || self.notes.len() >= most
+    }
+
+    /// Whether there is still something to take in: fetching takes its time, and whoever wrote a message may have been
+    /// denied meanwhile, or another topic's turn may have read a note that belongs to none.
+    pub(super) async fn waits(&self, conn: &mut Conn) -> Result<bool> {
+        if self.given.is_some() {
+            return Ok(true);
+        }
+        let ids: Vec<i64> = self.notes.iter().map(|note| note.id).collect();
+        if !ids.is_empty() && notes::any_unread(conn, &ids).await? {
+            return Ok(true);
+        }
+        let ids: Vec<InboxId> = self.rows.iter().map(|row| row.id).collect();
+        inbox::any_waits(conn, &ids).await
+    }
+
+    /// Makes what still waits part of a turn, as its step `step`, and gives the messages back as they are now: an edit that
+    /// came while their files were fetched holds.
     pub(super) async fn take(
         &self,
         conn: &mut Conn,
@@ -80,15 +108,24 @@ impl Mail {
         topic: Option<TopicId>,
         step: i64,
         now: Moment,
-    ) -> Result<()> {
-        for row in &self.rows {
-            inbox::take(conn, row.id, run).await?;
-        }
+    ) -> Result<Vec<Row>> {
+        // A block for each part, as the journal keeps it.
+        let mut blocks = Vec::new();
         for note in &self.notes {
-            notes::take(conn, note.id, run).await?;
+            if notes::take(conn, note.id, run).await? {
+                blocks.push(as_noted(note));
+            }
         }
-        let content = serde_json::to_string(&self.blocks)?;
-        journal::append(conn, run, topic, step, journal::Role::User, &content, now).await
+        blocks.extend(self.given.iter().map(|Given(text)| Block::Text(text.clone())));
+        let mut said = Vec::with_capacity(self.rows.len());
+        for (row, files) in self.rows.iter().zip(&self.files) {
+            let Some(taken) = inbox::take(conn, row.id, run).await? else { continue };
+            blocks.push(Block::Text(as_said(&taken.event, files)));
+            said.push(taken);
+        }
+        let content = serde_json::to_string(&blocks)?;
+        journal::append(conn, run, topic, step, journal::Role::User, &content, now).await?;
+        Ok(said)
     }
 }
 

@@ -8,8 +8,8 @@ use channels::render::{self, RenderLimits};
 use channels::{Action, ConversationId, Piece};
 use store::outbox::{self, Loss, New};
 use store::runs::{self, Run};
-use store::tasks::{End, Task};
-use store::{Conn, tasks, topics};
+use store::tasks::{End, Origin, Task};
+use store::{Conn, inbox, tasks, topics};
 
 /// How a turn ends.
 pub(super) struct Ending {
@@ -48,6 +48,7 @@ pub(super) async fn write(
         return Ok(());
     }
     tasks::finish(conn, task.id, ending.end, &ending.note, now).await?;
+    look_again(conn, task, now).await?;
     let Some(conversation) = &task.origin.conversation else { return Ok(()) };
     let draft = outbox::draft_of(conn, run.id).await?;
     let template = New {
@@ -82,6 +83,15 @@ pub(super) async fn write(
         remember(conn, topic, text, now).await?;
     }
     Ok(())
+}
+
+/// Has the topic's session look into its mailbox again, where something waits there: more than the turn took in, or what
+/// came while it did not listen. The task that was queued for that may be gone, where this one was put back meanwhile.
+async fn look_again(conn: &mut Conn, task: &Task, now: Moment) -> Result<()> {
+    let Some(topic) = task.origin.topic else { return Ok(()) };
+    let Some(first) = inbox::mailbox(conn, topic, 1).await?.pop() else { return Ok(()) };
+    let origin = Origin { sender: Some(first.event.sender.id), ..task.origin.clone() };
+    tasks::enqueue_message(conn, &origin, topic, now).await
 }
 
 /// The rows of a text: one platform request each.

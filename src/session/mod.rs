@@ -40,6 +40,7 @@ use base::{Clock, Scrub, Tasks};
 use channels::render::RenderLimits;
 use org::memory::Library;
 use store::Db;
+use tokio::sync::Semaphore;
 use tools::Executor;
 
 use crate::config::{Attachments, DuringTurn};
@@ -49,10 +50,11 @@ pub use agent::{Agent, Agents, Made, Mind, Prompts};
 pub use apology::GIVEN_UP;
 pub use asked::Asked;
 pub use budget::{Ledger, Spender};
-pub use deliver::give_up as give_up_work;
+pub use deliver::{cancel as cancel_work, give_up as give_up_work};
+pub use enter::pass_over;
 pub use finish::reply_rows;
-pub use prompt::{Fixed, Identity, Now, Own, OwnTools, Station, owner_rules, put_together};
-pub use turn::{Ended, Halt, Why, answers_people, run};
+pub use prompt::{Fixed, owner_rules};
+pub use turn::{Ended, Halt, Why, answers_people, interrupt, run};
 
 /// What every session has a part in. One is made at start.
 pub struct Sessions {
@@ -72,6 +74,9 @@ pub struct Sessions {
     pub limits: Limits,
     /// Last words of turns that were dropped.
     pub loose: Tasks,
+    /// Room for models that answer in turns within others: each such turn may ask several more. Only an answer takes it,
+    /// and nothing is waited for meanwhile, so that no level can keep another from going on.
+    pub within: Semaphore,
 }
 
 /// What a session reads and never changes.

@@ -1,13 +1,18 @@
 //! Live messages: what teams do for a topic, one message for each stretch of work.
 //!
+//! Work is what teams are given as tasks, and what they and their subagents are asked in the middle of turns.
+//!
 //! A board's message is a row of the outbox, in the state `draft` for as long as it is written anew; the outbox's queue
 //! never sees it. A board whose row is no draft any more is not written on: it could not be sent, or somebody has
 //! deleted it. It holds its topic's place all the same until its work is over, so that no second one appears.
 
+use std::collections::BTreeMap;
+
 use anyhow::Result;
-use base::{Moment, OutboxId, TaskId, TeamName, TopicId};
+use base::{Moment, OutboxId, RunId, TaskId, TeamName, TopicId};
 use channels::ConversationId;
 
+use crate::runs::{self, Answering};
 use crate::sql::row;
 use crate::usage::Spent;
 use crate::{Conn, sql};
@@ -98,15 +103,29 @@ pub async fn end(conn: &mut Conn, id: OutboxId, now: Moment) -> Result<()> {
 pub struct Work {
     /// The topic.
     pub topic: TopicId,
-    /// The oldest task of it that is not over.
+    /// The oldest task of it that is not over; where there is none, the one whose turn asks.
     pub first_task: TaskId,
-    /// When that was given.
+    /// Since when there is some: the oldest task was given, or the oldest question asked.
     pub since: Moment,
+    /// Whether there are tasks. Else somebody is asked in the middle of the topic's own turn, which waits for it.
+    pub given: bool,
 }
 
-/// The topics that have work of teams which is not over. Goes from topic to topic and not from task to task, so that
-/// a long queue costs no more than a short one.
+/// The topics that have work of teams which is not over, by topic.
 pub async fn topics_with_work(conn: &mut Conn) -> Result<Vec<Work>> {
+    let given = topics_with_tasks(conn).await?;
+    let mut found: BTreeMap<TopicId, Work> = given.into_iter().map(|work| (work.topic, work)).collect();
+    for asked in runs::answering(conn).await? {
+        let Some(topic) = asked.topic else { continue };
+        let alone = Work { topic, first_task: asked.task, since: asked.since, given: false };
+        let work = found.entry(topic).or_insert(alone);
+        work.since = work.since.min(asked.since);
+    }
+    Ok(found.into_values().collect())
+}
+
+/// Goes from topic to topic and not from task to task, so that a long queue costs no more than a short one.
+async fn topics_with_tasks(conn: &mut Conn) -> Result<Vec<Work>> {
     // Named, because the planner would rather walk over every task that such a topic ever had.
     const OPEN: &str = "tasks INDEXED BY open_work_of_topics
                         WHERE topic IS NOT NULL AND kind <> 'message' AND state IN ('queued', 'running')";
@@ -120,18 +139,20 @@ pub async fn topics_with_work(conn: &mut Conn) -> Result<Vec<Work>> {
          WHERE found.topic IS NOT NULL"
     );
     let rows: Vec<(i64, i64, i64)> = sql::query_as(sql).fetch_all(conn).await?;
-    let work = |(topic, id, since)| Work { topic: TopicId(topic), first_task: TaskId(id), since };
+    let work = |(topic, id, since)| Work { topic: TopicId(topic), first_task: TaskId(id), since, given: true };
     Ok(rows.into_iter().map(work).collect())
 }
 
 row! {
-    /// How many tasks of a stretch of work are in each state.
+    /// How much of a stretch of work is in each state: tasks, and what is asked now.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct Tally {
         /// Their turns run.
         pub running: i64,
         /// They wait.
         pub queued: i64,
+        /// What teams and their subagents are asked in the middle of turns, and have not answered.
+        pub asked: i64,
         /// They ended as they should.
         pub done: i64,
         /// They ended with a fault.
@@ -142,22 +163,31 @@ row! {
 }
 
 impl Tally {
-    /// How many are not over.
+    /// How much is not over.
     pub fn open(&self) -> i64 {
-        self.running + self.queued
+        self.running + self.queued + self.asked
     }
 }
 
-/// What has become of a topic's work since its task `first`. Tasks of teams that are gone do not count.
+/// What has become of a topic's work since its task `first`. Tasks of teams that are gone do not count, nor does what
+/// was asked and is over: whoever asked says what came of it.
 pub async fn tally(conn: &mut Conn, topic: TopicId, first: TaskId) -> Result<Tally> {
+    let asked = i64::try_from(asked_for(conn, topic).await?.len())?;
     let sql = "SELECT coalesce(sum(state = 'running'), 0) AS running, coalesce(sum(state = 'queued'), 0) AS queued,
-                 coalesce(sum(state = 'done'), 0) AS done, coalesce(sum(state = 'failed'), 0) AS failed,
+                 $3 AS asked, coalesce(sum(state = 'done'), 0) AS done, coalesce(sum(state = 'failed'), 0) AS failed,
                  coalesce(sum(state = 'cancelled'), 0) AS cancelled
                FROM tasks WHERE topic = $1 AND id >= $2 AND kind <> 'message'";
-    sql::query_as(sql).bind(topic.0).bind(first.0).fetch_one(conn).await
+    sql::query_as(sql).bind(topic.0).bind(first.0).bind(asked).fetch_one(conn).await
 }
 
-/// How far a task is that is not over.
+/// Who answers in the middle of turns for a topic, the oldest first.
+pub async fn asked_for(conn: &mut Conn, topic: TopicId) -> Result<Vec<Answering>> {
+    let mut all = runs::answering(conn).await?;
+    all.retain(|asked| asked.topic == Some(topic));
+    Ok(all)
+}
+
+/// How far something is that is not over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// Its turn runs, since then.
@@ -170,24 +200,45 @@ pub enum Progress {
     Waiting(Moment),
 }
 
-/// A task that is not over.
+/// What sort of work something is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sort {
+    /// A task.
+    Task,
+    /// A task that makes a new team ready, by our own words and not by anybody's.
+    Bootstrap,
+    /// The team is asked in the middle of another one's turn.
+    Question,
+    /// A subagent or a scout works in the middle of the team's own turn.
+    Subagent,
+}
+
+/// Something that is not over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// Its id.
-    pub task: TaskId,
+    /// Its turn; `None` where it has not begun.
+    pub run: Option<RunId>,
     /// The team that does it.
     pub team: TeamName,
+    /// What sort of work it is.
+    pub sort: Sort,
     /// What is to be done.
     pub body: String,
-    /// It makes a new team ready, by our own words and not by anybody's.
-    pub bootstrap: bool,
     /// How far it is.
     pub progress: Progress,
 }
 
+impl From<Answering> for Line {
+    fn from(asked: Answering) -> Line {
+        let sort = if asked.is_own() { Sort::Subagent } else { Sort::Question };
+        let progress = if asked.stopping { Progress::Stopping } else { Progress::Working(asked.since) };
+        Line { run: Some(asked.run), team: asked.team, sort, body: asked.body, progress }
+    }
+}
+
 row! {
     struct LineRow {
-        id: i64,
+        run: Option<i64>,
         team: String,
         body: String,
         bootstrap: bool,
@@ -199,14 +250,16 @@ row! {
     }
 }
 
-/// What is not over of a topic's work: what runs, then the rest in the order in which its teams will come to it.
+/// What is not over of a topic's work, at most `limit` of it: the tasks that run, what is asked, then the other tasks
+/// in the order in which their teams will come to them.
 pub async fn lines(conn: &mut Conn, topic: TopicId, now: Moment, limit: u32) -> Result<Vec<Line>> {
-    let sql = "SELECT id, team, body, kind = 'bootstrap' AS bootstrap, state = 'running' AS running,
-                 stop_asked IS NOT NULL AS stopping, created_at, started_at, due_at
-               FROM tasks INDEXED BY open_work_of_topics
-               WHERE topic = $1 AND topic IS NOT NULL AND kind <> 'message' AND state IN ('queued', 'running')
-               ORDER BY state = 'queued', priority, id LIMIT $2";
+    let sql = "SELECT r.id AS run, t.team, body, kind = 'bootstrap' AS bootstrap, t.state = 'running' AS running,
+                 stop_asked IS NOT NULL AS stopping, created_at, t.started_at, due_at
+               FROM tasks t INDEXED BY open_work_of_topics LEFT JOIN runs r ON r.task = t.id
+               WHERE t.topic = $1 AND t.topic IS NOT NULL AND kind <> 'message' AND t.state IN ('queued', 'running')
+               ORDER BY t.state = 'queued', priority, t.id LIMIT $2";
     let rows: Vec<LineRow> = sql::query_as(sql).bind(topic.0).bind(limit).fetch_all(conn).await?;
+    let running = rows.iter().take_while(|row| row.running).count();
     let line = |row: LineRow| {
         let progress = match (row.running, row.stopping) {
             (true, true) => Progress::Stopping,
@@ -214,10 +267,13 @@ pub async fn lines(conn: &mut Conn, topic: TopicId, now: Moment, limit: u32) -> 
             (false, _) if row.due_at > now => Progress::Waiting(row.due_at),
             (false, _) => Progress::Queued(row.created_at),
         };
-        let (task, team, body, bootstrap) = (TaskId(row.id), row.team.parse()?, row.body, row.bootstrap);
-        Ok(Line { task, team, body, bootstrap, progress })
+        let sort = if row.bootstrap { Sort::Bootstrap } else { Sort::Task };
+        Ok(Line { run: row.run.map(RunId), team: row.team.parse()?, sort, body: row.body, progress })
     };
-    rows.into_iter().map(line).collect()
+    let mut lines: Vec<Line> = rows.into_iter().map(line).collect::<Result<_>>()?;
+    lines.splice(running..running, asked_for(conn, topic).await?.into_iter().map(Line::from));
+    lines.truncate(usize::try_from(limit)?);
+    Ok(lines)
 }
 
 row! {
@@ -230,14 +286,14 @@ row! {
     }
 }
 
-/// The steps that the turn of a task has made so far, and what it has spent. Nothing where it has not begun.
-pub async fn effort(conn: &mut Conn, task: TaskId) -> Result<(i64, Spent)> {
-    let sql = "SELECT coalesce((SELECT steps FROM runs WHERE task = $1), 0) AS steps, count(*) AS calls,
+/// The steps that a turn has made so far, and what it has spent. What is asked in the middle of it counts for itself.
+pub async fn effort(conn: &mut Conn, run: RunId) -> Result<(i64, Spent)> {
+    let sql = "SELECT coalesce((SELECT steps FROM runs WHERE id = $1), 0) AS steps, count(*) AS calls,
                  coalesce(sum(input_tokens + output_tokens + cache_read_tokens + cache_write_tokens), 0) AS tokens,
                  coalesce(sum(cost_micro_usd), 0) AS cost_micro_usd,
                  coalesce(sum(cost_micro_usd IS NULL), 0) AS unpriced
-               FROM usage WHERE run IS NOT NULL AND run = (SELECT id FROM runs WHERE task = $1)";
-    let row: EffortRow = sql::query_as(sql).bind(task.0).fetch_one(conn).await?;
+               FROM usage WHERE run IS NOT NULL AND run = $1";
+    let row: EffortRow = sql::query_as(sql).bind(run.0).fetch_one(conn).await?;
     let EffortRow { steps, calls, tokens, cost_micro_usd, unpriced } = row;
     Ok((steps, Spent { calls, tokens, cost_micro_usd, unpriced }))
 }

@@ -1,8 +1,10 @@
 //! Tool calls: written before the effect, finished after it.
 
 use anyhow::Result;
-use base::{Moment, RunId};
+use base::{Moment, RunId, TeamName};
+use channels::SenderId;
 
+use crate::audit::{self, Decision, Outcome};
 use crate::sql::row;
 use crate::{Conn, sql};
 
@@ -99,7 +101,7 @@ pub async fn get(conn: &mut Conn, run: RunId, step: i64, call_id: &str) -> Resul
     Ok(row.map(call))
 }
 
-/// Says what came of it.
+/// Says what came of it. `false` where it has not been started, or that was said before.
 pub async fn finish(
     conn: &mut Conn,
     run: RunId,
@@ -108,19 +110,115 @@ pub async fn finish(
     is_error: bool,
     result: &str,
     now: Moment,
-) -> Result<()> {
+) -> Result<bool> {
     let sql = "UPDATE tool_calls SET state = 'finished', is_error = $4, result = $5, finished_at = $6
                WHERE run = $1 AND step = $2 AND call_id = $3 AND state = 'started'";
-    sql::query(sql).bind(run.0).bind(step).bind(call_id).bind(is_error).bind(result).bind(now).execute(conn).await?;
+    let done = sql::query(sql).bind(run.0).bind(step).bind(call_id).bind(is_error).bind(result).bind(now);
+    Ok(done.execute(conn).await?.rows_affected() > 0)
+}
+
+/// A call whose result is written by whoever has its effect.
+#[derive(Clone, Copy, Debug)]
+pub struct Made<'a> {
+    /// The team whose session called.
+    pub team: &'a TeamName,
+    /// Who caused the turn.
+    pub sender: Option<&'a SenderId>,
+    /// The turn.
+    pub run: RunId,
+    /// The step of it.
+    pub step: i64,
+    /// The model's id of the call.
+    pub call_id: &'a str,
+}
+
+/// Writes the result of a call in the transaction that has its effect, and its row in the audit log: a call of such a tool
+/// that is only started has had no effect, and may be made again. `false` where it was not started, or has its result.
+pub async fn settle(conn: &mut Conn, made: Made<'_>, result: &str, now: Moment) -> Result<bool> {
+    let Made { team, sender, run, step, call_id } = made;
+    let sql = "SELECT step, call_id, tool, arguments, started_at FROM tool_calls
+               WHERE run = $1 AND step = $2 AND call_id = $3 AND state = 'started'";
+    let open: Option<Open> = sql::query_as(sql).bind(run.0).bind(step).bind(call_id).fetch_optional(&mut *conn).await?;
+    let Some(open) = open else { return Ok(false) };
+    finish(conn, run, step, call_id, false, result, now).await?;
+    audit::append(conn, &open.ended(run, team, sender, Outcome::Done, now), now).await?;
+    Ok(true)
+}
+
+/// Writes down what a started call will come to, whatever happens: for an effect that is begun in one transaction, and
+/// finished by a start of the hive where a crash cuts it off.
+pub async fn promise(conn: &mut Conn, run: RunId, step: i64, call_id: &str, result: &str) -> Result<()> {
+    let sql = "UPDATE tool_calls SET result = $4 WHERE run = $1 AND step = $2 AND call_id = $3 AND state = 'started'";
+    sql::query(sql).bind(run.0).bind(step).bind(call_id).bind(result).execute(conn).await?;
     Ok(())
 }
 
-/// Says that nobody knows what came of the calls of a run that had started.
+/// Says that nobody knows what came of the calls of a run that had started, here and in the audit log. How many there are.
 pub async fn interrupt(conn: &mut Conn, run: RunId, now: Moment) -> Result<u64> {
+    let sql = "SELECT step, call_id, tool, arguments, started_at FROM tool_calls
+               WHERE run = $1 AND state = 'started' ORDER BY id";
+    let open: Vec<Open> = sql::query_as(sql).bind(run.0).fetch_all(&mut *conn).await?;
+    if open.is_empty() {
+        return Ok(0);
+    }
     let sql = "UPDATE tool_calls SET state = 'interrupted', is_error = 1, finished_at = $2,
                  result = 'interrupted, outcome unknown: look before you do it again'
                WHERE run = $1 AND state = 'started'";
-    Ok(sql::query(sql).bind(run.0).bind(now).execute(conn).await?.rows_affected())
+    let count = sql::query(sql).bind(run.0).bind(now).execute(&mut *conn).await?.rows_affected();
+    let sql = "SELECT team, sender FROM runs WHERE id = $1";
+    let (team, sender): (String, Option<String>) = sql::query_as(sql).bind(run.0).fetch_one(&mut *conn).await?;
+    let (team, sender): (TeamName, Option<SenderId>) = (team.parse()?, sender.map(|text| text.parse()).transpose()?);
+    for open in open {
+        audit::append(conn, &open.ended(run, &team, sender.as_ref(), Outcome::Unknown, now), now).await?;
+    }
+    Ok(count)
+}
+
+row! {
+    /// A call that has no result yet.
+    struct Open {
+        step: i64,
+        call_id: String,
+        tool: String,
+        arguments: String,
+        started_at: Moment,
+    }
+}
+
+impl Open {
+    /// Its row in the audit log, where it ends now.
+    fn ended(
+        self,
+        run: RunId,
+        team: &TeamName,
+        sender: Option<&SenderId>,
+        outcome: Outcome,
+        now: Moment,
+    ) -> audit::Entry {
+        audit::Entry {
+            team: team.clone(),
+            tool: self.tool,
+            sender: sender.cloned(),
+            run,
+            step: self.step,
+            call_id: self.call_id,
+            arguments: self.arguments,
+            decision: Decision::Allowed,
+            outcome,
+            duration_ms: (now - self.started_at).max(0),
+        }
+    }
+}
+
+/// Says the same of the calls of all turns in the middle of others that have not ended.
+pub(crate) async fn interrupt_within(conn: &mut Conn, now: Moment) -> Result<()> {
+    let sql = "SELECT id FROM runs WHERE state = 'running' AND parent IS NOT NULL ORDER BY id DESC";
+    // Those that were asked last end first, as they would have.
+    let runs: Vec<i64> = sql::query_scalar(sql).fetch_all(&mut *conn).await?;
+    for run in runs {
+        interrupt(conn, RunId(run), now).await?;
+    }
+    Ok(())
 }
 
 /// A run's calls, in the order in which they started.
@@ -144,3 +242,6 @@ pub async fn of_topic(conn: &mut Conn, topic: base::TopicId, first: RunId) -> Re
     let rows: Vec<Raw> = sql::query_as(sql).bind(topic.0).bind(first.0).fetch_all(conn).await?;
     Ok(rows.into_iter().map(call).collect())
 }
+
+#[cfg(test)]
+mod tests;

@@ -66,6 +66,54 @@ impl Event {
 
 const COLUMNS: &str = "SELECT id, at, team, run, task, kind, body FROM events";
 
+row! {
+    /// One of the things that a turn has handed to other sessions.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Delegation {
+        /// The step of the call that handed it over.
+        pub step: i64,
+        /// The id of that call.
+        pub call_id: String,
+        /// Which one of that call it is, from 0.
+        pub at: i64,
+        /// Whether it came back with an answer; `None` while it is out.
+        pub ok: Option<bool>,
+        /// When it was handed over.
+        pub opened_at: Moment,
+        /// The body of the event that said so.
+        pub body: String,
+    }
+}
+
+/// What a turn has handed to other sessions, in its order.
+pub async fn delegations(conn: &mut Conn, run: RunId) -> Result<Vec<Delegation>> {
+    let sql = "SELECT json_extract(o.body, '$.step') AS step, json_extract(o.body, '$.call_id') AS call_id,
+                 json_extract(o.body, '$.at') AS at,
+                 (SELECT json_extract(c.body, '$.ok') FROM events c
+                  WHERE c.run = $1 AND c.kind = 'delegation_closed' AND c.id > o.id
+                    AND json_extract(c.body, '$.step') = json_extract(o.body, '$.step')
+                    AND json_extract(c.body, '$.call_id') = json_extract(o.body, '$.call_id')
+                    AND json_extract(c.body, '$.at') = json_extract(o.body, '$.at')
+                  ORDER BY c.id LIMIT 1) AS ok,
+                 o.at AS opened_at, o.body
+               FROM events o WHERE o.run = $1 AND o.kind = 'delegation_opened' ORDER BY o.id";
+    sql::query_as(sql).bind(run.0).fetch_all(conn).await
+}
+
+/// Says of what a call has handed over and has not got back that it was cut off: the call is made again. A call that
+/// ends does the same by a trigger (`migrations/0030_delegations_close.sql`).
+pub async fn cut_off(conn: &mut Conn, run: RunId, step: i64, call_id: &str, now: Moment) -> Result<()> {
+    let out = delegations(conn, run).await?.into_iter().filter(|one| one.ok.is_none());
+    for one in out.filter(|one| (one.step, one.call_id.as_str()) == (step, call_id)) {
+        let mut body: serde_json::Value = serde_json::from_str(&one.body)?;
+        body["ok"] = false.into();
+        body["how"] = "cut off".into();
+        body["ms"] = (now - one.opened_at).max(0).into();
+        append(conn, run, Kind::DelegationClosed, &body, now).await?;
+    }
+    Ok(())
+}
+
 /// Says that something happened in a turn. The body is a JSON object without secrets, and says nothing that only
 /// some of the team's conversations may know: all of them can read it.
 pub async fn append(conn: &mut Conn, run: RunId, kind: Kind, body: &serde_json::Value, now: Moment) -> Result<()> {
@@ -81,9 +129,13 @@ pub async fn after(conn: &mut Conn, seen: i64, limit: u32) -> Result<Vec<Event>>
     sql::query_as(sql).bind(seen).bind(limit).fetch_all(conn).await
 }
 
-/// What happened to a team after the event `seen`, the oldest first.
+/// What happened to a team after the event `seen`, the oldest first: to this one, and not to another of its name that was
+/// there before it.
 pub async fn of_team_after(conn: &mut Conn, team: &TeamName, seen: i64, limit: u32) -> Result<Vec<Event>> {
-    let sql = format!("{COLUMNS} WHERE team = $1 AND id > $2 ORDER BY id LIMIT $3");
+    let sql = format!(
+        "{COLUMNS} WHERE team = $1
+           AND id > max($2, coalesce((SELECT events_after FROM teams WHERE name = $1), 0)) ORDER BY id LIMIT $3"
+    );
     sql::query_as(sql).bind(team.as_str()).bind(seen).bind(limit).fetch_all(conn).await
 }
 

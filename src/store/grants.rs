@@ -37,6 +37,12 @@ pub async fn remove(conn: &mut Conn, team: &TeamName, tool: &str) -> Result<bool
     Ok(sql::query(sql).bind(team.as_str()).bind(tool).execute(conn).await?.rows_affected() > 0)
 }
 
+/// Takes back all that a team was granted.
+pub async fn remove_team(conn: &mut Conn, team: &TeamName) -> Result<()> {
+    let sql = "DELETE FROM tool_grants WHERE team = $1";
+    sql::query(sql).bind(team.as_str()).execute(conn).await.map(drop)
+}
+
 /// What a team was granted, by name.
 pub async fn of_team(conn: &mut Conn, team: &TeamName) -> Result<Vec<Granted>> {
     let sql = "SELECT tool, reason, granted_by FROM tool_grants WHERE team = $1 ORDER BY tool";

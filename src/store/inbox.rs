@@ -123,11 +123,26 @@ pub async fn waits(conn: &mut Conn, topic: TopicId) -> Result<bool> {
     sql::query_scalar(sql).bind(topic.0).fetch_one(conn).await
 }
 
-/// Makes a waiting message part of a turn.
-pub async fn take(conn: &mut Conn, id: InboxId, run: RunId) -> Result<()> {
-    let sql = "UPDATE inbox SET state = 'taken', run = $2 WHERE id = $1 AND state = 'placed'";
-    sql::query(sql).bind(id.0).bind(run.0).execute(conn).await?;
-    Ok(())
+/// Whether any of these messages still waits in its mailbox.
+pub async fn any_waits(conn: &mut Conn, ids: &[InboxId]) -> Result<bool> {
+    let ids: Vec<i64> = ids.iter().map(|id| id.0).collect();
+    let sql = "SELECT EXISTS (SELECT 1 FROM inbox WHERE id IN (SELECT value FROM json_each($1)) AND state = 'placed')";
+    sql::query_scalar(sql).bind(serde_json::to_string(&ids)?).fetch_one(conn).await
+}
+
+/// Makes a waiting message part of a turn. The message as it is now; `None` where it waits no more: a turn has it, or
+/// nobody is to read it.
+pub async fn take(conn: &mut Conn, id: InboxId, run: RunId) -> Result<Option<Row>> {
+    let sql = "UPDATE inbox SET state = 'taken', run = $2 WHERE id = $1 AND state = 'placed' RETURNING id, event";
+    let taken: Option<Raw> = sql::query_as(sql).bind(id.0).bind(run.0).fetch_optional(conn).await?;
+    taken.map(row).transpose()
+}
+
+/// Marks the oldest `limit` messages of a topic's mailbox as done with: no turn takes them in. How many there were.
+pub async fn pass_over(conn: &mut Conn, topic: TopicId, limit: u32) -> Result<u64> {
+    let sql = "UPDATE inbox SET state = 'answered' WHERE id IN (
+                 SELECT id FROM inbox WHERE topic = $1 AND state = 'placed' ORDER BY id LIMIT $2)";
+    Ok(sql::query(sql).bind(topic.0).bind(limit).execute(conn).await?.rows_affected())
 }
 
 /// Everything that became part of a turn, oldest first.
@@ -226,3 +241,6 @@ pub async fn bury_oldest(conn: &mut Conn, sender: &SenderId, keep: i64) -> Resul
 pub async fn counts(conn: &mut Conn) -> Result<Vec<(String, i64)>> {
     sql::query_as("SELECT state, count(*) FROM inbox GROUP BY state ORDER BY state").fetch_all(conn).await
 }
+
+#[cfg(test)]
+mod tests;

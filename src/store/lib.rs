@@ -38,6 +38,8 @@ pub mod usage;
 pub mod vault;
 
 #[cfg(test)]
+mod plans;
+#[cfg(test)]
 mod tests;
 
 pub use db::{Bell, Db};

@@ -11,7 +11,7 @@ use crate::{Conn, sql};
 pub struct Reader {
     /// The team.
     pub team: TeamName,
-    /// Its topic, where it talks to people.
+    /// Its topic, where it talks to people; `None` for what belongs to none.
     pub topic: Option<TopicId>,
 }
 
@@ -45,9 +45,11 @@ pub async fn add(conn: &mut Conn, reader: &Reader, writer: &TeamName, text: &str
     Ok(())
 }
 
-/// What a reader has not read, oldest first.
+/// What a reader has not read, oldest first. What belongs to no topic is for whichever turn of the team comes first: a
+/// topic's as well, for the root team may have no others.
 pub async fn unread(conn: &mut Conn, reader: &Reader, limit: u32) -> Result<Vec<Note>> {
-    let sql = "SELECT id, writer, text FROM notes WHERE reader = $1 AND topic IS $2 AND run IS NULL
+    let sql = "SELECT id, writer, text FROM notes WHERE reader = $1 AND topic = $2 AND run IS NULL
+               UNION ALL SELECT id, writer, text FROM notes WHERE reader = $1 AND topic IS NULL AND run IS NULL
                ORDER BY id LIMIT $3";
     sql::query_as(sql)
         .bind(reader.team.as_str())
@@ -57,8 +59,17 @@ pub async fn unread(conn: &mut Conn, reader: &Reader, limit: u32) -> Result<Vec<
         .await
 }
 
-/// A turn has read it.
-pub async fn take(conn: &mut Conn, id: i64, run: RunId) -> Result<()> {
-    sql::query("UPDATE notes SET run = $2 WHERE id = $1").bind(id).bind(run.0).execute(conn).await?;
-    Ok(())
+/// Whether any of these notes is still unread.
+pub async fn any_unread(conn: &mut Conn, ids: &[i64]) -> Result<bool> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM notes WHERE id IN (SELECT value FROM json_each($1)) AND run IS NULL)";
+    sql::query_scalar(sql).bind(serde_json::to_string(ids)?).fetch_one(conn).await
 }
+
+/// A turn has read it. `false` where another one has already.
+pub async fn take(conn: &mut Conn, id: i64, run: RunId) -> Result<bool> {
+    let sql = "UPDATE notes SET run = $2 WHERE id = $1 AND run IS NULL";
+    Ok(sql::query(sql).bind(id).bind(run.0).execute(conn).await?.rows_affected() > 0)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,11 +1,16 @@
 //! What goes out, one platform request a row, in the order of its conversation.
 
+use std::time::Duration;
+
 use anyhow::{Context, Result};
-use base::{Moment, OutboxId, RunId, TopicId};
+use base::{Moment, OutboxId, RunId, TopicId, clock};
 use channels::{Action, ConversationId, ReplyHandle};
 
 use crate::sql::row;
 use crate::{Conn, sql};
+
+/// The longest that a row is put off, in milliseconds. A platform that wants more says so again.
+const PUT_OFF_MAX_MS: Moment = 3_600_000;
 
 /// A row to be sent.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,6 +73,15 @@ pub struct Row {
     pub first_attempt_at: Option<Moment>,
     /// When it may be tried.
     pub due_at: Moment,
+}
+
+impl Row {
+    /// Whether it may be sent at `now`: it was never put off, or its moment has come, or is further away than anything is
+    /// put off. Then the clock was set back since, and nobody waits until it is there again.
+    pub fn is_due(&self, now: Moment) -> bool {
+        let put_off = self.attempts > 0 && self.first_attempt_at.is_none_or(|first| self.due_at > first);
+        !put_off || self.due_at <= now || self.due_at > now + PUT_OFF_MAX_MS
+    }
 }
 
 row! {
@@ -148,13 +162,18 @@ async fn insert(conn: &mut Conn, new: &New, state: &'static str, now: Moment) ->
     Ok(OutboxId(id))
 }
 
-/// The conversations that have something to send, with when their first row is due; the longest waiting first.
-pub async fn waiting(conn: &mut Conn, limit: u32) -> Result<Vec<(ConversationId, Moment)>> {
-    // SQLite takes `due_at` from the row that `min(id)` names.
-    let sql = "SELECT conversation, due_at, min(id) AS first FROM outbox WHERE state IN ('due', 'sending')
-               GROUP BY conversation ORDER BY due_at, first LIMIT $1";
-    let rows: Vec<(String, i64, i64)> = sql::query_as(sql).bind(limit).fetch_all(conn).await?;
-    rows.into_iter().map(|(conversation, due_at, _)| Ok((conversation.parse()?, due_at))).collect()
+/// The conversations that have something to send, with when their first row is due: the longest waiting first, and before
+/// them those whose row may be sent at `now` although its moment has not come ([`Row::is_due`]).
+pub async fn waiting(conn: &mut Conn, limit: u32, now: Moment) -> Result<Vec<(ConversationId, Moment)>> {
+    // SQLite takes `due_at` from the row that `min(id)` names. That row itself is read only where it waits.
+    let sql = "SELECT conversation, CASE WHEN due_at > $2 AND (due_at > $3 OR EXISTS (SELECT 1 FROM outbox o
+                   WHERE o.id = first AND (o.attempts = 0 OR o.due_at <= o.first_attempt_at)))
+                 THEN $2 ELSE due_at END AS due
+               FROM (SELECT conversation, due_at, min(id) AS first FROM outbox WHERE state IN ('due', 'sending')
+                 GROUP BY conversation) ORDER BY due, first LIMIT $1";
+    let rows: Vec<(String, i64)> =
+        sql::query_as(sql).bind(limit).bind(now).bind(now + PUT_OFF_MAX_MS).fetch_all(conn).await?;
+    rows.into_iter().map(|(conversation, due_at)| Ok((conversation.parse()?, due_at))).collect()
 }
 
 /// The first row of one conversation that is to be sent.
@@ -194,15 +213,18 @@ pub async fn shown(conn: &mut Conn, id: OutboxId, message_id: &str) -> Result<()
     Ok(())
 }
 
-/// It was certainly not sent: to be tried again at `due_at`.
-pub async fn put_off(conn: &mut Conn, id: OutboxId, due_at: Moment, note: &str) -> Result<()> {
+/// It was certainly not sent: to be tried again after `wait`, and after an hour at the latest.
+pub async fn put_off(conn: &mut Conn, id: OutboxId, wait: Duration, note: &str, now: Moment) -> Result<()> {
+    let due_at = now + clock::ms(wait).min(PUT_OFF_MAX_MS);
     let sql = "UPDATE outbox SET state = 'due', due_at = $2, note = $3 WHERE id = $1 AND state = 'sending'";
     sql::query(sql).bind(id.0).bind(due_at).bind(note).execute(conn).await?;
     Ok(())
 }
 
-/// Nobody knows whether it was sent: it stays as it is, and is looked at again at `due_at`.
-pub async fn wait_in_doubt(conn: &mut Conn, id: OutboxId, due_at: Moment) -> Result<()> {
+/// Nobody knows whether it was sent: it stays as it is, and is looked at again after `wait`, and after an hour at the
+/// latest.
+pub async fn wait_in_doubt(conn: &mut Conn, id: OutboxId, wait: Duration, now: Moment) -> Result<()> {
+    let due_at = now + clock::ms(wait).min(PUT_OFF_MAX_MS);
     sql::query("UPDATE outbox SET due_at = $2 WHERE id = $1 AND state = 'sending'")
         .bind(id.0)
         .bind(due_at)

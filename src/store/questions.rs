@@ -1,7 +1,7 @@
 //! Questions in the middle of a turn: to people, and of a task to whoever gave it.
 
 use anyhow::{Context, Result, bail};
-use base::{Moment, OutboxId, RunId, TeamName};
+use base::{Moment, OutboxId, RunId, TaskId, TeamName};
 use channels::{ConversationId, SenderId};
 
 use crate::sql::row;
@@ -206,16 +206,57 @@ pub async fn last_by(conn: &mut Conn, run: RunId, tool: &str) -> Result<Option<Q
     raw.map(Question::try_from).transpose()
 }
 
-/// How many questions of such a tool have no answer, in all turns.
-pub async fn open_by(conn: &mut Conn, tool: &str) -> Result<i64> {
-    let sql = "SELECT count(*) FROM questions WHERE outcome IS NULL AND tool = $1";
-    sql::query_scalar(sql).bind(tool).fetch_one(conn).await
-}
-
 /// The questions of a turn that have no answer.
 pub async fn open_of_run(conn: &mut Conn, run: RunId) -> Result<Vec<Question>> {
     let sql = format!("{COLUMNS} WHERE q.run = $1 AND q.outcome IS NULL ORDER BY q.id");
     let raws: Vec<Raw> = sql::query_as(sql).bind(run.0).fetch_all(conn).await?;
+    raws.into_iter().map(Question::try_from).collect()
+}
+
+/// What is true of a question that a turn waits for: it has no answer, and its call is not made before it has one. The
+/// others are those of calls that were made, and are answered without their turn.
+const WAITED_FOR: &str = "q.outcome IS NULL AND NOT EXISTS (SELECT 1 FROM tool_calls c
+    WHERE c.run = q.run AND c.step = q.step AND c.call_id = q.call_id)";
+
+/// The questions that a turn waits for.
+pub async fn waited_for_by(conn: &mut Conn, run: RunId) -> Result<Vec<Question>> {
+    let sql = format!("{COLUMNS} WHERE q.run = $1 AND {WAITED_FOR} ORDER BY q.id");
+    let raws: Vec<Raw> = sql::query_as(sql).bind(run.0).fetch_all(conn).await?;
+    raws.into_iter().map(Question::try_from).collect()
+}
+
+/// The questions that turns in the middle of others wait for, in all of them that have not ended.
+pub async fn waited_for_within(conn: &mut Conn) -> Result<Vec<Question>> {
+    let sql = format!(
+        "{COLUMNS} JOIN runs r ON r.id = q.run
+         WHERE r.state = 'running' AND r.parent IS NOT NULL AND {WAITED_FOR} ORDER BY q.id"
+    );
+    let raws: Vec<Raw> = sql::query_as(sql).fetch_all(conn).await?;
+    raws.into_iter().map(Question::try_from).collect()
+}
+
+/// The running tasks whose turns do nothing but wait for an answer. One that waits beside other calls, or for a session
+/// that itself waits, is none of them.
+pub async fn waiting_tasks(conn: &mut Conn) -> Result<Vec<TaskId>> {
+    let sql = format!(
+        "SELECT DISTINCT t.id FROM tasks t INDEXED BY one_running_task_per_lane
+           JOIN runs r ON r.task = t.id JOIN questions q ON q.run = r.id
+         WHERE t.state = 'running' AND {WAITED_FOR}
+           AND NOT EXISTS (SELECT 1 FROM tool_calls o WHERE o.run = q.run AND o.state = 'started') ORDER BY t.id"
+    );
+    let ids: Vec<i64> = sql::query_scalar(sql).fetch_all(conn).await?;
+    Ok(ids.into_iter().map(TaskId).collect())
+}
+
+/// Up to `limit` questions that are open for nothing, oldest first: their turns are over, and either waited for them or
+/// left them to people, whose time is up as well.
+pub async fn left_over(conn: &mut Conn, limit: u32, now: Moment) -> Result<Vec<Question>> {
+    let sql = format!(
+        "{COLUMNS} JOIN runs r ON r.id = q.run
+         WHERE q.outcome IS NULL AND r.state <> 'running' AND (q.expires_at <= $1 OR ({WAITED_FOR}))
+         ORDER BY q.id LIMIT $2"
+    );
+    let raws: Vec<Raw> = sql::query_as(sql).bind(now).bind(limit).fetch_all(conn).await?;
     raws.into_iter().map(Question::try_from).collect()
 }
 
@@ -233,13 +274,15 @@ pub async fn open_in_message(
     raw.map(Question::try_from).transpose()
 }
 
-/// The latest question in a conversation that wants words and has none.
-pub async fn words_wanted_in(conn: &mut Conn, conversation: &ConversationId) -> Result<Option<Question>> {
+/// The latest question in a conversation that wants words, has none, and whose turn still waits for them.
+pub async fn words_wanted_in(conn: &mut Conn, conversation: &ConversationId, now: Moment) -> Result<Option<Question>> {
     let sql = format!(
-        "{COLUMNS} JOIN question_notices n ON n.question = q.id JOIN outbox o ON o.id = n.outbox
-         WHERE q.outcome IS NULL AND q.kind = 'words' AND o.conversation = $1 ORDER BY q.id DESC LIMIT 1"
+        "{COLUMNS} JOIN runs r ON r.id = q.run
+         JOIN question_notices n ON n.question = q.id JOIN outbox o ON o.id = n.outbox
+         WHERE q.outcome IS NULL AND q.kind = 'words' AND q.expires_at > $2 AND r.state = 'running'
+           AND o.conversation = $1 ORDER BY q.id DESC LIMIT 1"
     );
-    let raw: Option<Raw> = sql::query_as(sql).bind(conversation.as_str()).fetch_optional(conn).await?;
+    let raw: Option<Raw> = sql::query_as(sql).bind(conversation.as_str()).bind(now).fetch_optional(conn).await?;
     raw.map(Question::try_from).transpose()
 }
 

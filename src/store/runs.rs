@@ -1,11 +1,15 @@
 //! The journaled record of one turn.
 
+mod answering;
+
 use anyhow::Result;
 use base::{Moment, RunId, TaskId, TeamName, TopicId};
 use channels::SenderId;
 
 use crate::tasks::{End, Origin, Task};
-use crate::{Conn, sql};
+use crate::{Conn, calls, sql, vault};
+
+pub use answering::{Answering, answering};
 
 /// A turn that is entered, for the first time or again after a crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,18 +41,21 @@ pub async fn enter(conn: &mut Conn, task: &Task, topic: Option<TopicId>, now: Mo
 }
 
 /// A turn in the middle of another one: a team that is asked and answers at once. It has no task, and leaves the
-/// team's queue as it is.
+/// team's queue as it is. `delegation`: which of the things that its parent has handed over it answers, as a JSON object
+/// that the event of its start repeats.
 pub async fn enter_within(
     conn: &mut Conn,
     parent: RunId,
+    delegation: &serde_json::Value,
     team: &TeamName,
     sender: Option<&SenderId>,
     now: Moment,
 ) -> Result<Run> {
-    let sql = "INSERT INTO runs (parent, team, sender, state, started_at) VALUES ($1, $2, $3, 'running', $4)
-               RETURNING id";
+    let sql = "INSERT INTO runs (parent, delegation, team, sender, state, started_at)
+               VALUES ($1, $2, $3, $4, 'running', $5) RETURNING id";
     let id = sql::query_scalar(sql)
         .bind(parent.0)
+        .bind(delegation.to_string())
         .bind(team.as_str())
         .bind(sender.map(SenderId::as_str))
         .bind(now)
@@ -57,11 +64,15 @@ pub async fn enter_within(
     Ok(Run { id: RunId(id), steps: 0 })
 }
 
-/// Ends the turns in the middle of others that a crash has cut off: nobody waits for them any more.
+/// Ends the turns in the middle of others that a crash has cut off, and their calls with them: nobody waits for them any
+/// more.
 pub async fn end_orphans(conn: &mut Conn, now: Moment) -> Result<u64> {
+    calls::interrupt_within(conn, now).await?;
     let sql = "UPDATE runs SET state = 'stopped', finished_at = $1, note = 'cut off by a stop of the hive'
                WHERE state = 'running' AND parent IS NOT NULL";
-    Ok(sql::query(sql).bind(now).execute(conn).await?.rows_affected())
+    let ended = sql::query(sql).bind(now).execute(&mut *conn).await?.rows_affected();
+    vault::remove_handed_of_ended(conn).await?;
+    Ok(ended)
 }
 
 /// The run of a task, if it was entered.
@@ -95,7 +106,8 @@ pub async fn step(conn: &mut Conn, id: RunId) -> Result<()> {
     Ok(())
 }
 
-/// Ends a run with so many steps in the journal. `false` where it had ended.
+/// Ends a run with so many steps in the journal, and forgets the secrets that its calls were given and did not use.
+/// `false` where it had ended.
 pub async fn finish(conn: &mut Conn, run: Run, end: End, note: &str, now: Moment) -> Result<bool> {
     let state = match end {
         End::Done => "done",
@@ -103,8 +115,19 @@ pub async fn finish(conn: &mut Conn, run: Run, end: End, note: &str, now: Moment
         End::Cancelled => "stopped",
     };
     let sql = "UPDATE runs SET state = $2, note = $3, finished_at = $4, steps = $5 WHERE id = $1 AND state = 'running'";
-    let done = sql::query(sql).bind(run.id.0).bind(state).bind(note).bind(now).bind(run.steps).execute(conn).await?;
-    Ok(done.rows_affected() > 0)
+    let done = sql::query(sql).bind(run.id.0).bind(state).bind(note).bind(now).bind(run.steps);
+    if done.execute(&mut *conn).await?.rows_affected() == 0 {
+        return Ok(false);
+    }
+    vault::remove_handed(conn, run.id).await?;
+    Ok(true)
+}
+
+/// Ends a run that nobody goes on with. `false` where it had ended.
+pub async fn cut_off(conn: &mut Conn, id: RunId, now: Moment) -> Result<bool> {
+    let sql = "UPDATE runs SET state = 'stopped', note = 'cut off', finished_at = $2
+               WHERE id = $1 AND state = 'running'";
+    Ok(sql::query(sql).bind(id.0).bind(now).execute(conn).await?.rows_affected() > 0)
 }
 
 /// What a run was caused by: for tools and the ledger.

@@ -61,6 +61,12 @@ impl Conn {
         Ok(self.0.pragma_update(None, "synchronous", level)?)
     }
 
+    fn compiled(&self, text: &str) -> rusqlite::Result<rusqlite::CachedStatement<'_>> {
+        #[cfg(test)]
+        crate::plans::look(&self.0, text);
+        self.0.prepare_cached(text)
+    }
+
     /// Runs a statement without values and without rows.
     pub(crate) fn run(&self, text: &str) -> Result<()> {
         self.0.prepare_cached(text)?.raw_execute()?;
@@ -122,7 +128,7 @@ impl Query {
     /// Runs it.
     pub(crate) async fn execute(self, conn: &mut Conn) -> Result<Done> {
         let values = self.values?;
-        let mut statement = conn.0.prepare_cached(&self.text)?;
+        let mut statement = conn.compiled(&self.text)?;
         bind(&mut statement, &values)?;
         Ok(Done { changed: statement.raw_execute()? as u64 })
     }
@@ -160,7 +166,7 @@ impl<T> Rows<T> {
 
     fn fetch(self, conn: &mut Conn, limit: usize) -> Result<Vec<T>> {
         let values = self.query.values?;
-        let mut statement = conn.0.prepare_cached(&self.query.text)?;
+        let mut statement = conn.compiled(&self.query.text)?;
         bind(&mut statement, &values)?;
         // Names are looked up once, and not in every row.
         let at = self.columns.iter().map(|name| statement.column_index(name)).collect::<rusqlite::Result<Vec<_>>>()?;

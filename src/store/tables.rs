@@ -99,6 +99,11 @@ impl Tables {
         Tables { folder: folder.into(), limits }
     }
 
+    /// The folder. It is there once a team has a database.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// Runs one statement that only reads. Of a team that has no database yet it is an empty one. Blocks; ends early
     /// when `stop` is cancelled.
     ///
@@ -254,7 +259,8 @@ impl From<rusqlite::Error> for Failed {
     fn from(error: rusqlite::Error) -> Self {
         let said = match &error {
             rusqlite::Error::SqliteFailure(code, said) => match code.code {
-                ErrorCode::SystemIoFailure | ErrorCode::CannotOpen | ErrorCode::OutOfMemory => None,
+                ErrorCode::SystemIoFailure | ErrorCode::CannotOpen => None,
+                ErrorCode::OutOfMemory => Some("this takes more memory than one call may".to_owned()),
                 ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt => {
                     Some("the team's database is damaged, and a person must look at it".to_owned())
                 }

@@ -2,6 +2,8 @@
 
 mod lanes;
 mod of_team;
+mod of_topic;
+mod replace;
 
 use anyhow::{Context, Result, bail};
 use base::{Moment, RunId, TaskId, TeamName, TopicId};
@@ -9,14 +11,15 @@ use channels::{ConversationId, SenderId};
 use serde::{Deserialize, Serialize};
 
 use crate::sql::row;
-use crate::{Conn, sql};
+use crate::{Conn, calls, runs, sql};
 
-pub use lanes::{Found, claim, look, put_back};
+pub use lanes::{Found, claim, leave, look, put_back, retry};
 pub use of_team::{
-    Completed, Open, Running, cancel_given, cancel_queued, cancel_work_of_topic, completed, depths, drop_queue,
-    handed_over_since, known_correlation, of_call, open_of_team, queued_of, running, running_of, same_open, stop_team,
-    stop_work, stop_work_of_topic,
+    Completed, Open, Running, cancel_queued, completed, depths, drop_queue, handed_over_since, known_correlation,
+    of_call, open_of_team, queued_of, running, running_of, stop_team,
 };
+pub use of_topic::{open_of_topic, queued_work_of_topic, stop_work_of_topic};
+pub use replace::{Given, cancel_given, replaced_by, same_open, stop_given};
 
 /// What sort of work it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,15 +34,12 @@ pub enum Kind {
     Trigger,
     /// A child asks its parent to do it.
     Handoff,
-    /// A child tells the root team, which no conversation has asked.
-    Escalation,
     /// What a child made of a task, for the team that gave it.
     Result,
 }
 
 impl Kind {
-    const ALL: [Kind; 7] =
-        [Kind::Message, Kind::Delegate, Kind::Bootstrap, Kind::Trigger, Kind::Handoff, Kind::Escalation, Kind::Result];
+    const ALL: [Kind; 6] = [Kind::Message, Kind::Delegate, Kind::Bootstrap, Kind::Trigger, Kind::Handoff, Kind::Result];
 
     /// The word in the row.
     pub fn as_str(self) -> &'static str {
@@ -49,7 +49,6 @@ impl Kind {
             Kind::Bootstrap => "bootstrap",
             Kind::Trigger => "trigger",
             Kind::Handoff => "handoff",
-            Kind::Escalation => "escalation",
             Kind::Result => "result",
         }
     }
@@ -136,7 +135,7 @@ pub struct Task {
     pub continues: Option<RunId>,
     /// What else its turn is told.
     pub options: Options,
-    /// How often it was claimed, this time included.
+    /// How often it was claimed, this time included, and not put back in good order since.
     pub attempts: i64,
     /// How often its turn failed by a fault that may pass.
     pub failures: i64,
@@ -342,17 +341,27 @@ pub async fn finish_with(conn: &mut Conn, id: TaskId, end: End, note: &str, resu
     Ok(done.rows_affected() > 0)
 }
 
-/// Puts a running task back whose turn failed by a fault that may pass: it is entered again later.
-pub async fn retry(conn: &mut Conn, id: TaskId, due_at: Moment) -> Result<()> {
-    let sql = "UPDATE tasks SET failures = failures + 1 WHERE id = $1 AND state = 'running'";
-    sql::query(sql).bind(id.0).execute(&mut *conn).await?;
-    put_back(conn, &[id], due_at).await
+/// Ends a task that waits in its queue, and with it the turn that it had begun and that waits to be tried again. `false`
+/// where it does not wait.
+pub async fn cancel(conn: &mut Conn, id: TaskId, note: &str, now: Moment) -> Result<bool> {
+    let sql = "UPDATE tasks SET state = $2, note = $3, finished_at = $4 WHERE id = $1 AND state = 'queued'";
+    let end = End::Cancelled;
+    let done = sql::query(sql).bind(id.0).bind(end.as_str()).bind(note).bind(now).execute(&mut *conn).await?;
+    if done.rows_affected() == 0 {
+        return Ok(false);
+    }
+    if let Some(run) = runs::of_task(conn, id).await? {
+        calls::interrupt(conn, run.id, now).await?;
+        runs::finish(conn, run, end, note, now).await?;
+    }
+    Ok(true)
 }
 
 /// The running tasks whose lease is over, or all of them where `now` is `None`: at a start nobody works on them.
 pub async fn abandoned(conn: &mut Conn, now: Option<Moment>) -> Result<Vec<(TaskId, i64)>> {
-    let sql =
-        "SELECT id, attempts FROM tasks WHERE state = 'running' AND ($1 IS NULL OR leased_until < $1) ORDER BY id";
+    // Named, because the planner would rather walk over all tasks there ever were than sort the few that run.
+    let sql = "SELECT id, attempts FROM tasks INDEXED BY one_running_task_per_lane
+               WHERE state = 'running' AND ($1 IS NULL OR leased_until < $1) ORDER BY id";
     let rows: Vec<(i64, i64)> = sql::query_as(sql).bind(now).fetch_all(conn).await?;
     Ok(rows.into_iter().map(|(id, attempts)| (TaskId(id), attempts)).collect())
 }
@@ -399,17 +408,10 @@ pub async fn to_stop(conn: &mut Conn) -> Result<Vec<(TaskId, StopAsked)>> {
     rows.into_iter().map(|(id, word)| Ok((TaskId(id), why(&word)?))).collect()
 }
 
-/// A running or queued task of a topic.
-pub async fn open_of_topic(conn: &mut Conn, topic: TopicId) -> Result<Vec<(TaskId, String)>> {
-    let sql = "SELECT id, state FROM tasks WHERE lane = $1 AND state IN ('queued', 'running') ORDER BY id";
-    let rows: Vec<(i64, String)> = sql::query_as(sql).bind(topic_lane(topic)).fetch_all(conn).await?;
-    Ok(rows.into_iter().map(|(id, state)| (TaskId(id), state)).collect())
-}
-
 /// How many are queued and how many run.
 pub async fn load(conn: &mut Conn) -> Result<(i64, i64)> {
-    let sql = "SELECT coalesce(sum(state = 'queued'), 0), coalesce(sum(state = 'running'), 0) FROM tasks
-               WHERE state IN ('queued', 'running')";
+    let sql = "SELECT (SELECT count(*) FROM tasks WHERE state = 'queued'),
+                 (SELECT count(*) FROM tasks WHERE state = 'running')";
     sql::query_as(sql).fetch_one(conn).await
 }
 
@@ -420,3 +422,6 @@ pub async fn all_done(conn: &mut Conn) -> Result<bool> {
                  AND NOT EXISTS (SELECT 1 FROM outbox WHERE state IN ('due', 'sending'))";
     sql::query_scalar(sql).fetch_one(conn).await
 }
+
+#[cfg(test)]
+mod tests;

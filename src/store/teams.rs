@@ -6,6 +6,10 @@ use base::{Moment, TeamName};
 use crate::sql::row;
 use crate::{Conn, sql};
 
+mod removal;
+
+pub use removal::{remove, remove_some_work};
+
 /// Where a team is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
@@ -82,7 +86,8 @@ impl TryFrom<Raw> for Team {
     }
 }
 
-/// Adds a team below its parent. `false` where its name is taken.
+/// Adds a team below its parent. `false` where its name is taken. What has happened to another team of this name before
+/// is none of its history.
 ///
 /// # Errors
 /// Where there is no such parent.
@@ -94,8 +99,9 @@ pub async fn add(
     state: State,
     now: Moment,
 ) -> Result<bool> {
-    let sql = "INSERT INTO teams (name, parent, depth, description, state, created_at)
-               SELECT $1, name, depth + 1, $3, $4, $5 FROM teams WHERE name = $2 ON CONFLICT DO NOTHING";
+    let sql = "INSERT INTO teams (name, parent, depth, description, state, created_at, events_after)
+               SELECT $1, name, depth + 1, $3, $4, $5, (SELECT coalesce(max(id), 0) FROM events)
+               FROM teams WHERE name = $2 ON CONFLICT DO NOTHING";
     let done = sql::query(sql)
         .bind(name.as_str())
         .bind(parent.as_str())
@@ -116,7 +122,8 @@ pub async fn get(conn: &mut Conn, name: &TeamName) -> Result<Option<Team>> {
 
 /// Whether `child` is a direct child of `parent`.
 pub async fn is_child(conn: &mut Conn, parent: &TeamName, child: &TeamName) -> Result<bool> {
-    let sql = "SELECT EXISTS (SELECT 1 FROM teams WHERE name = $1 AND parent = $2)";
+    // The index has all that is asked for, in rows a third as long: by itself SQLite would take the longer ones.
+    let sql = "SELECT EXISTS (SELECT 1 FROM teams INDEXED BY children WHERE parent = $2 AND name = $1)";
     sql::query_scalar(sql).bind(child.as_str()).bind(parent.as_str()).fetch_one(conn).await
 }
 
@@ -175,20 +182,6 @@ pub async fn move_on(conn: &mut Conn, name: &TeamName, from: State, to: State) -
     let sql = "UPDATE teams SET state = $3 WHERE name = $1 AND state = $2";
     let moved = sql::query(sql).bind(name.as_str()).bind(from.as_str()).bind(to.as_str()).execute(conn).await?;
     Ok(moved.rows_affected() > 0)
-}
-
-/// Takes away what is a team's own and does not go with its row: its vault, and the tools that people granted to it.
-pub async fn remove_belongings(conn: &mut Conn, name: &TeamName) -> Result<()> {
-    for sql in ["DELETE FROM team_vault WHERE team = $1", "DELETE FROM tool_grants WHERE team = $1"] {
-        sql::query(sql).bind(name.as_str()).execute(&mut *conn).await?;
-    }
-    Ok(())
-}
-
-/// Takes a team away, with its queue and its turns. Everything else that is a team's goes first, and its children.
-pub async fn remove(conn: &mut Conn, name: &TeamName) -> Result<bool> {
-    let done = sql::query("DELETE FROM teams WHERE name = $1").bind(name.as_str()).execute(conn).await?;
-    Ok(done.rows_affected() > 0)
 }
 
 /// Every team's name, the root's included, sorted.

@@ -147,9 +147,10 @@ async fn a_lane_runs_one_task_at_a_time() {
         tasks::put_back(conn, &[claimed[0].id], 50).await?;
         assert_eq!(tasks::load(conn).await?, (1, 1), "the later task of the lane is merged into it");
         let found = tasks::look(conn, 7).await?;
-        assert_eq!(found, tasks::Found { claimable: false, to_stop: true, next_due: Some(50) });
-        assert!(tasks::look(conn, 50).await?.claimable);
+        assert_eq!(found, tasks::Found { claimable: true, to_stop: true, next_due: None });
         assert_eq!(tasks::claim(conn, 10, 50, 60).await?[0].attempts, 2);
+        tasks::leave(conn, claimed[0].id, 50).await?;
+        assert_eq!(tasks::claim(conn, 10, 50, 60).await?[0].attempts, 2, "a stop in good order is no death");
         assert!(tasks::finish(conn, claimed[0].id, End::Done, "", 51).await?);
         assert!(!tasks::finish(conn, claimed[0].id, End::Failed, "", 52).await?);
         assert_eq!(tasks::open_of_topic(conn, two).await?, [(claimed[1].id, "running".to_owned())]);
@@ -217,20 +218,21 @@ async fn a_turn_is_journaled_and_read_back() {
 #[tokio::test]
 async fn the_outbox_keeps_the_order_of_each_conversation() {
     let (db, _folder) = database().await;
+    let ms = std::time::Duration::from_millis;
     let other = ConversationId::new(Kind::Discord, 9);
     db.tx("test", async |conn| {
         let first = outbox::push(conn, &outbox::New::message(&room(), hello()), 1).await?;
         let second = outbox::push(conn, &outbox::New::message(&room(), hello()), 1).await?;
         let third = outbox::push(conn, &outbox::New::message(&other, hello()), 1).await?;
-        assert_eq!(outbox::waiting(conn, 10).await?, [(room(), 1), (other.clone(), 1)]);
+        assert_eq!(outbox::waiting(conn, 10, 1).await?, [(room(), 1), (other.clone(), 1)]);
         assert_eq!(outbox::get(conn, first).await?, outbox::head(conn, &room()).await?);
         outbox::begin(conn, first, 5).await?;
-        outbox::wait_in_doubt(conn, first, 20).await?;
-        assert_eq!(outbox::waiting(conn, 10).await?, [(other.clone(), 1), (room(), 20)]);
+        outbox::wait_in_doubt(conn, first, ms(15), 5).await?;
+        assert_eq!(outbox::waiting(conn, 10, 1).await?, [(other.clone(), 1), (room(), 20)]);
         assert!(outbox::head(conn, &room()).await?.unwrap().cut_off);
         outbox::drop_handle(conn, first).await?;
         outbox::begin(conn, first, 6).await?;
-        outbox::put_off(conn, first, 30, "429").await?;
+        outbox::put_off(conn, first, ms(24), "429", 6).await?;
         let row = outbox::head(conn, &room()).await?.unwrap();
         assert_eq!((row.attempts, row.first_attempt_at, row.due_at, row.cut_off), (2, Some(5), 30, false));
         outbox::begin(conn, first, 31).await?;
@@ -251,6 +253,41 @@ async fn the_outbox_keeps_the_order_of_each_conversation() {
         assert_eq!(outbox::move_to(conn, &room(), &other).await?, 1);
         assert_eq!(outbox::head(conn, &other).await?.unwrap().id, third);
         assert_eq!(outbox::counts(conn).await?.len(), 3);
+        Ok(())
+    })
+    .await
+    .unwrap();
+}
+
+#[tokio::test]
+async fn nothing_to_be_sent_waits_for_a_clock_that_was_set_back() {
+    let (db, _folder) = database().await;
+    db.tx("test", async |conn| {
+        let hour = 3_600_000;
+        let now = 10 * hour;
+        let id = outbox::push(conn, &outbox::New::message(&room(), hello()), now).await?;
+        let due = async |conn: &mut Conn, at: i64| {
+            let waits = outbox::waiting(conn, 10, at).await?;
+            let head = outbox::head(conn, &room()).await?.unwrap();
+            assert_eq!(head.is_due(at), waits[0].1 <= at, "the scan and the row say the same");
+            anyhow::Ok(head.is_due(at))
+        };
+        // Never tried.
+        for at in [now, now - 60_000, now - 2 * hour] {
+            assert!(due(conn, at).await?, "{}", now - at);
+        }
+        // Cut off in its first attempt.
+        outbox::begin(conn, id, now).await?;
+        assert!(due(conn, now - 60_000).await?);
+        // Put off: it waits, and not for the clock.
+        outbox::put_off(conn, id, std::time::Duration::from_secs(60), "429", now).await?;
+        for (at, is_due) in [(now + 60_000, true), (now, false), (now - 60_000, false), (now - 2 * hour, true)] {
+            assert_eq!(due(conn, at).await?, is_due, "{}", now - at);
+        }
+        // However long a platform asks for: it says so again.
+        outbox::begin(conn, id, now).await?;
+        outbox::put_off(conn, id, std::time::Duration::MAX, "429", now).await?;
+        assert_eq!(outbox::waiting(conn, 10, now).await?, [(room(), now + hour)]);
         Ok(())
     })
     .await
@@ -280,7 +317,7 @@ async fn a_draft_becomes_a_message_or_nothing_or_a_question() {
         outbox::not_shown(conn, id).await?;
         assert!(!outbox::draft_of(conn, run).await?.unwrap().tried, "it was certainly not sent");
         outbox::begin(conn, id, 3).await?;
-        assert_eq!(outbox::waiting(conn, 9).await?.len(), 0, "a draft is not in the queue");
+        assert_eq!(outbox::waiting(conn, 9, 3).await?.len(), 0, "a draft is not in the queue");
         let draft = outbox::draft_of(conn, run).await?.unwrap();
         outbox::end_draft(conn, &draft, 4).await?;
         assert!(outbox::head(conn, &room()).await?.unwrap().cut_off);

@@ -88,9 +88,9 @@ pub async fn activate_skill(conn: &mut Conn, run: RunId, skill: &str, now: Momen
     Ok(sql::query(sql).bind(run.0).bind(skill).bind(now).execute(conn).await?.rows_affected() > 0)
 }
 
-/// The skills that a turn has activated, by name: what they declare is what else it may use.
+/// The skills that a turn has activated, in that order: their text is part of its prompt.
 pub async fn active_skills(conn: &mut Conn, run: RunId) -> Result<Vec<String>> {
-    let sql = "SELECT skill FROM active_skills WHERE run = $1 ORDER BY skill";
+    let sql = "SELECT skill FROM active_skills WHERE run = $1 ORDER BY activated_at, skill";
     sql::query_scalar(sql).bind(run.0).fetch_all(conn).await
 }
 

@@ -1,7 +1,7 @@
 //! What teams keep, encrypted: this layer never sees a value.
 
 use anyhow::Result;
-use base::{Moment, TeamName};
+use base::{Moment, RunId, TeamName};
 
 use crate::sql::row;
 use crate::{Conn, sql};
@@ -134,6 +134,42 @@ pub async fn remove(conn: &mut Conn, team: &TeamName, key: &str, version: i64) -
     Ok(done.rows_affected() == 1)
 }
 
+/// What the keys of secrets begin with that stood among the arguments of a turn's calls.
+const HANDED: &str = "handed/";
+
+/// Where the secrets of a call lie in the vault of its team until the turn ends, or the call has used them: the beginning
+/// of their keys.
+pub fn handed(run: RunId, step: i64, call_id: &str) -> String {
+    let letter = |c: char| if c.is_ascii_alphanumeric() || "_-".contains(c) { c } else { '.' };
+    let call: String = call_id.chars().take(80).map(letter).collect();
+    format!("{HANDED}{run}/{step}/{call}/")
+}
+
+/// Removes what a turn's calls were given and did not use. How many secrets that were.
+pub async fn remove_handed(conn: &mut Conn, run: RunId) -> Result<u64> {
+    // `0` comes after `/`: these are all keys that begin with the turn's own.
+    let (first, end) = (format!("{HANDED}{run}/"), format!("{HANDED}{run}0"));
+    let sql = "DELETE FROM team_vault WHERE team = (SELECT team FROM runs WHERE id = $1)
+                 AND key >= $2 AND key < $3 AND is_secret = 1";
+    Ok(sql::query(sql).bind(run.0).bind(first).bind(end).execute(conn).await?.rows_affected())
+}
+
+/// Removes the same of all turns that have ended or are gone. How many secrets that were.
+pub async fn remove_handed_of_ended(conn: &mut Conn) -> Result<u64> {
+    let sql = "SELECT team, key, version FROM team_vault WHERE is_secret = 1 AND key >= 'handed/' AND key < 'handed0'";
+    let all: Vec<(String, String, i64)> = sql::query_as(sql).fetch_all(&mut *conn).await?;
+    let mut count = 0;
+    for (team, key, version) in all {
+        let run: Option<i64> = key.split('/').nth(1).and_then(|number| number.parse().ok());
+        let sql = "SELECT EXISTS (SELECT 1 FROM runs WHERE id = $1 AND team = $2 AND state = 'running')";
+        let is_running: bool = sql::query_scalar(sql).bind(run).bind(&team).fetch_one(&mut *conn).await?;
+        if !is_running && remove(conn, &team.parse()?, &key, version).await? {
+            count += 1;
+        }
+    }
+    Ok(count)
+}
+
 /// Removes all that a team has. How many rows that were.
 pub async fn remove_team(conn: &mut Conn, team: &TeamName) -> Result<u64> {
     let done = sql::query("DELETE FROM team_vault WHERE team = $1").bind(team.as_str()).execute(conn).await?;
@@ -166,3 +202,6 @@ pub async fn set_check(conn: &mut Conn, check: &Sealed) -> Result<()> {
     sql::query(sql).bind(&check.nonce).bind(&check.sealed).execute(conn).await?;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

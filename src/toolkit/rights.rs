@@ -12,14 +12,8 @@ use tools::{Catalogue, Grant, Toolbox};
 
 use crate::config::Team;
 
-/// What an agent may use in a turn that no admin caused, as of when it was read.
-pub struct Held {
-    /// Its lists.
-    pub grant: Grant,
-}
-
-/// What the main agent may use, always as the rows say: a toolbox that is changed and a tool that is granted hold from
-/// the next step on. Where nothing has changed, nothing is read.
+/// What agents may use, always as the rows say: a toolbox that is changed and a tool that is granted hold from the main
+/// agent's next step on, and from a team's next turn. Where nothing has changed, nothing of the main agent's is read.
 pub struct Rights {
     db: Db,
     catalogue: Arc<Catalogue>,
@@ -31,27 +25,26 @@ struct Cached {
     bell: watch::Receiver<u64>,
     /// The bell's count when these rows were read.
     rung: u64,
-    held: Arc<Held>,
+    held: Arc<Grant>,
 }
 
 impl Rights {
-    /// Makes the built-in toolboxes what this program says, and reads what the configuration lets the main agent have.
+    /// Of a hive whose rows are these. The built-in toolboxes are made what this program says.
     ///
     /// # Errors
-    /// Where a toolbox is named that there is not.
+    /// Where the configuration names a toolbox that there is not.
     pub async fn open(db: &Db, clock: Clock, catalogue: &Arc<Catalogue>, team: &Team) -> Result<Rights> {
         let (mut bell, grant) = (db.changes(Bell::Tools), main_grant(db, clock, team).await?);
-        let rung = *bell.borrow_and_update();
-        let held = Arc::new(Held { grant });
+        let (rung, held) = (*bell.borrow_and_update(), Arc::new(grant));
         let (db, catalogue, team) = (db.clone(), catalogue.clone(), team.clone());
         Ok(Rights { db, catalogue, team, cached: Mutex::new(Cached { bell, rung, held }) })
     }
 
-    /// As of now.
+    /// What the main agent may use now in a turn that no admin caused.
     ///
     /// # Errors
     /// Only the database's.
-    pub async fn now(&self) -> Result<Arc<Held>> {
+    pub async fn now(&self) -> Result<Arc<Grant>> {
         let rung = {
             let mut cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
             // Where the bell's other end is gone, the database is closed: nothing changes any more.
@@ -72,7 +65,7 @@ impl Rights {
         for name in &found.missing {
             tracing::warn!("there is no toolbox `{name}` any more, which config.yaml names: it grants nothing");
         }
-        let held = Arc::new(Held { grant: found.grant });
+        let held = Arc::new(found.grant);
         let mut cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
         // Of two that read at once, whoever read the newer rows wins.
         if rung >= cached.rung {
@@ -122,10 +115,6 @@ async fn grant_of(conn: &mut Conn, team: &Team) -> Result<Found> {
     Ok(Found { grant, missing, known: all.into_iter().map(|toolbox| toolbox.name).collect() })
 }
 
-/// Makes the built-in toolboxes what this program says, and reads what the configuration lets the main agent have.
-///
-/// # Errors
-/// Where a toolbox is named that there is not.
 async fn main_grant(db: &Db, clock: Clock, team: &Team) -> Result<Grant> {
     let (built_in, now) = (tools::toolboxes::built_in()?, clock.now());
     db.tx("seed the toolboxes", async |conn| toolboxes::seed(conn, &built_in, now).await).await?;
@@ -142,8 +131,8 @@ pub struct OfTeam {
     pub config: TeamConfig,
     /// The teams above it, the root first.
     pub above: Vec<TeamName>,
-    /// What its agent may use.
-    pub held: Arc<Held>,
+    /// What its agent may use in a turn that no admin caused.
+    pub held: Arc<Grant>,
 }
 
 impl Rights {
@@ -169,7 +158,7 @@ impl Rights {
         };
         for ((_, config), direct) in chain.iter().skip(1).zip(direct) {
             let direct = direct.into_iter().map(|granted| granted.tool).collect();
-            held = Arc::new(Held { grant: child_grant(&self.catalogue, &held.grant, config, &toolboxes, direct) });
+            held = Arc::new(child_grant(&self.catalogue, &held, config, &toolboxes, direct));
         }
         let mut above: Vec<TeamName> = chain.iter().map(|(team, _)| team.clone()).collect();
         above.pop();

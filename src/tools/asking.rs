@@ -199,7 +199,7 @@ pub(crate) async fn wait(db: &Db, clock: Clock, stop: &Stop, question: &Question
         let now = clock.now();
         if found.expires_at <= now {
             let late =
-                async |conn: &mut store::Conn| questions::give_up(conn, &found, "Nobody answered in time.", now).await;
+                async |conn: &mut store::Conn| questions::give_up(conn, &found, questions::NOT_IN_TIME, now).await;
             db.tx("give a question up", late).await?;
             continue;
         }

@@ -25,6 +25,9 @@ pub struct Call {
     pub call_id: Arc<str>,
     /// Cancelled when the turn is to stop. A tool's own copy is also cancelled when its time is up.
     pub stop: Stop,
+    /// Cancelled before `stop` where the turn is entered again later, because the hive stops: what may be run again is
+    /// then left as a crash would leave it, and run in that turn.
+    pub leaving: Stop,
     /// How many sessions there are above this one: 0 in people's turn and in that of a task.
     pub depth: u32,
     /// The slot of its team that this session rides on, where another session waits for it.

@@ -19,6 +19,7 @@ pub struct Gate {
     slots: Arc<Semaphore>,
     cap: u32,
     daily: Arc<AtomicU32>,
+    org: Arc<AtomicU32>,
     waiting_org: Arc<AtomicU32>,
 }
 
@@ -26,7 +27,7 @@ pub struct Gate {
 #[derive(Debug)]
 pub struct Pass {
     // Before the permit: whoever gets the slot next must not be counted beside us.
-    _counted: Option<Counted>,
+    _counted: Counted,
     permit: OwnedSemaphorePermit,
 }
 
@@ -36,7 +37,7 @@ impl Pass {
     pub(crate) fn keep_one(mut self, gate: &Gate) -> Pass {
         match self.permit.split(1) {
             // Counted before the others are free: whoever gets one must find this one beside it.
-            Some(permit) => Pass { _counted: Some(Counted::new(&gate.daily)), permit },
+            Some(permit) => Pass { _counted: Counted::new(&gate.daily), permit },
             None => self,
         }
     }
@@ -55,17 +56,18 @@ pub struct Saturated {
 pub struct Load {
     /// Daily ops that run.
     pub active_daily_ops: u32,
-    /// Whether another daily op would have to wait.
+    /// Whether there are as many of them as there may be. Another one may have to wait all the same: for an org op.
     pub saturation: bool,
     /// Whether an org op waits to run.
     pub org_op_pending: bool,
+    /// Whether an org op runs.
+    pub org_op_active: bool,
 }
 
 impl Load {
     /// Whether nothing runs and nobody waits.
     pub fn is_free(self) -> bool {
-        // An org op that runs has taken every slot, so that the team is saturated.
-        self == Load { active_daily_ops: 0, saturation: false, org_op_pending: false }
+        self.active_daily_ops == 0 && !self.org_op_pending && !self.org_op_active
     }
 }
 
@@ -74,7 +76,7 @@ impl Gate {
     pub fn new(cap: u32) -> Self {
         let cap = cap.max(1);
         let slots = Arc::new(Semaphore::new(usize::try_from(cap).unwrap_or(Semaphore::MAX_PERMITS)));
-        Gate { slots, cap, daily: Arc::default(), waiting_org: Arc::default() }
+        Gate { slots, cap, daily: Arc::default(), org: Arc::default(), waiting_org: Arc::default() }
     }
 
     /// Waits to be let in, at most `patience`. A wait that is dropped leaves no trace.
@@ -82,23 +84,25 @@ impl Gate {
     /// # Errors
     /// If nobody made room in time.
     pub async fn enter(&self, admission: Admission, patience: Duration) -> Result<Pass, Saturated> {
-        let (slots, waiting) = match admission {
-            Admission::Daily => (1, None),
-            Admission::Org => (self.cap, Some(Counted::new(&self.waiting_org))),
+        let (slots, counter, waiting) = match admission {
+            Admission::Daily => (1, &self.daily, None),
+            Admission::Org => (self.cap, &self.org, Some(Counted::new(&self.waiting_org))),
         };
         let permit = tokio::time::timeout(patience, self.slots.clone().acquire_many_owned(slots)).await;
-        drop(waiting);
         let permit = permit.map_err(|_| Saturated { waited: patience })?.expect("the semaphore is never closed");
-        Ok(Pass { _counted: (admission == Admission::Daily).then(|| Counted::new(&self.daily)), permit })
+        let pass = Pass { _counted: Counted::new(counter), permit };
+        drop(waiting);
+        Ok(pass)
     }
 
     /// What it is doing.
     pub fn load(&self) -> Load {
-        let org_op_pending = self.waiting_org.load(Ordering::Acquire) > 0;
+        let active_daily_ops = self.daily.load(Ordering::Acquire);
         Load {
-            active_daily_ops: self.daily.load(Ordering::Acquire),
-            saturation: org_op_pending || self.slots.available_permits() == 0,
-            org_op_pending,
+            active_daily_ops,
+            saturation: active_daily_ops >= self.cap,
+            org_op_pending: self.waiting_org.load(Ordering::Acquire) > 0,
+            org_op_active: self.org.load(Ordering::Acquire) > 0,
         }
     }
 }

@@ -3,7 +3,7 @@
 //! | file | one thing |
 //! |---|---|
 //! | `tool`, `spec`, `call`, `schema` | a tool: [`Tool`], its record [`Spec`], the facts of a [`Call`] |
-//! | `catalogue` | all tools, sorted, each known by its names; built once, in [`catalogue()`] |
+//! | `program` → `catalogue` | every tool of this program is built; all tools, sorted, each known by its names |
 //! | `wire` | names as providers take them |
 //! | `permission`, `glob` | may this agent use this tool: pure, with a reason for every answer |
 //! | `asking` | tools that ask a person, and waiting for the answer |
@@ -13,13 +13,14 @@
 //! | `workspace` | teams' folders, and the only way into them |
 //! | `reference` | the records for people |
 //! | `model` | between tools and models |
-//! | `delegation/` | the tools that ask other sessions, and their engine |
+//! | `process` | processes of their own, for commands and for SQL |
+//! | `delegation/` | the tools that ask other sessions, and their one way |
 //! | `protocol/` | how a task talks with whoever gave it |
 //! | `toolboxes/` | the built-in toolboxes, and the tools about tools |
-//! | `files/`, `skills/`, `tables/`, `todos/`, `topics/`, `trust/` | one file per tool |
+//! | `files/`, `human/`, `memory/`, `org/`, `shell/`, `skills/`, `tables/`, `todos/`, `topics/`, `trust/`, `vault/`, `web/` | one file per tool |
 //!
-//! Invariants: every call gets exactly one result. What a model is shown depends on the grant alone and is the same
-//! bytes every time. A tool that a grant does not let through never runs. A row says `started` before any effect.
+//! Invariants: every call gets exactly one result. What a model is shown depends on the grant, the team's children and its
+//! subagents, and is the same bytes every time. A tool that a grant does not let through never runs. A row says `started` before any effect.
 //!
 //! A new tool is its file, its text in `prompts/tools/`, and its line in `catalogue()`.
 
@@ -31,6 +32,7 @@ mod gate;
 mod glob;
 mod model;
 mod permission;
+mod program;
 mod reference;
 mod run;
 mod schema;
@@ -46,6 +48,7 @@ pub mod files;
 pub mod human;
 pub mod memory;
 pub mod org;
+pub mod process;
 pub mod protocol;
 pub mod shell;
 pub mod skills;
@@ -60,10 +63,14 @@ pub mod web;
 pub use asking::{AnyAsking, Asking, AskingTool, Inquiry, Reply};
 pub use batches::BatchLimits;
 pub use call::Call;
-pub use catalogue::{ActiveSet, Catalogue, Definition, Entry, Handles, catalogue};
+pub use catalogue::{ActiveSet, Catalogue, Definition, Entry};
 pub use gate::{Gate, Gates, Load, Pass, Saturated};
 pub use permission::door::verdict as policy_verdict;
-pub use permission::{AgentKind, Grant, McpFacts, Needs, PluginFacts, Reason, Toolbox, Verdict, decide, shown};
+pub use permission::{
+    AgentKind, Grant, McpFacts, Needs, PluginFacts, Reason, Remit, Toolbox, Verdict, decide, decide_subagent, shown,
+    shown_subagent,
+};
+pub use program::{Handles, catalogue};
 pub use reference::{json, json_of, markdown};
 pub use run::{Asked, Done, Executor, Limits};
 pub use spec::{Admission, Availability, Domain, Effect, Ops, Partition, Provenance, Source, Spec};

@@ -1,4 +1,4 @@
-//! Between tools and models: the only file that knows both.
+//! Between tools and models: definitions, calls and results in the words of the other.
 
 use llm::{Block, Input, ToolDef, ToolUse};
 

@@ -49,8 +49,8 @@ fn record(entry: &Entry) -> Value {
         "max_result_bytes": spec.max_result_bytes,
         "default_disabled": spec.default_disabled,
         "provenance": spec.provenance.as_str(),
-        "input": *entry.input,
-        "output": entry.output,
+        "input": entry.schema.value(),
+        "output": entry.tool.output_schema(),
     })
 }
 
@@ -88,12 +88,13 @@ fn tool(text: &mut String, entry: &Entry) {
         push(text, format_args!("Also understood as {}.\n\n", aliases.join(", ")));
     }
     push(text, format_args!("{}\n", facts(entry)));
-    let Some(fields) = entry.input["properties"].as_object().filter(|fields| !fields.is_empty()) else {
+    let input = entry.schema.value();
+    let Some(fields) = input["properties"].as_object().filter(|fields| !fields.is_empty()) else {
         text.push_str("\nIt takes no arguments.\n");
         return;
     };
     text.push_str("\n| argument | type | | meaning |\n|---|---|---|---|\n");
-    let required = entry.input["required"].as_array().cloned().unwrap_or_default();
+    let required = input["required"].as_array().cloned().unwrap_or_default();
     for (name, schema) in fields {
         let needed = if required.iter().any(|field| field == name) { "required" } else { "" };
         let meaning = schema["description"].as_str().unwrap_or("").replace('\n', " ");

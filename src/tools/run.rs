@@ -23,6 +23,7 @@ pub(crate) mod aside;
 mod checks;
 mod effect;
 mod journal;
+pub(crate) mod receipt;
 mod result;
 
 use std::sync::Arc;
@@ -41,7 +42,7 @@ use crate::call::Call;
 use crate::catalogue::Catalogue;
 use crate::delegation::Line;
 use crate::gate::Gates;
-use crate::spec::Partition;
+use crate::spec::{Partition, Spec};
 use crate::workspace::Workspaces;
 use approval::Approval;
 use checks::Ready;
@@ -132,13 +133,20 @@ impl Outcome {
     fn error(content: impl Into<String>) -> Self {
         Outcome { content: content.into(), is_error: true, broken: None }
     }
+
+    /// Whether the call stays as it is, only begun: the turn is entered again, and it may be run again. That it was stopped
+    /// is then nothing that the model has to hear of.
+    fn is_left(&self, call: &Call, spec: &Spec) -> bool {
+        call.leaving.is_cancelled() && self.is_error && self.broken.is_none() && spec.may_run_again()
+    }
 }
 
 impl Executor {
     /// Runs the calls of one step, those of a batch side by side. The results are in the order of the calls.
     ///
     /// When `call.stop` is cancelled, what runs is dropped, what waits is not run, and every call still has its
-    /// result, here and in the journal.
+    /// result, here and in the journal. Where `call.leaving` was cancelled before it, only what must not be run again has
+    /// one in the journal: the turn is entered again, and runs the others.
     ///
     /// # Errors
     /// If a tool failed by a fault of ours, or the journal could not be written. Then too every call that can have a
@@ -162,15 +170,6 @@ impl Executor {
             }
         }
         fault.map_or(Ok(all), Err)
-    }
-
-    /// Makes the secrets among a call's arguments known to the scrubber: before the answer that asks for the call is written
-    /// down, or the call itself.
-    pub fn learn(&self, asked: &Asked) {
-        let entry = self.catalogue.by_wire(&asked.wire_name);
-        if let (Some(entry), Ok(input)) = (entry, &asked.input) {
-            entry.tool.secrets(input).iter().for_each(|secret| self.scrub.learn(secret));
-        }
     }
 
     /// How a call may overlap. One that will be refused runs nothing; it is alone, like everything unknown.
@@ -206,6 +205,9 @@ impl Executor {
         ended: bool,
     ) -> Result<(Done, Option<anyhow::Error>)> {
         let journal = Journal::of(self, call, asked);
+        if call.leaving.is_cancelled() && !ended {
+            return Ok((journal.left(), None));
+        }
         let ready = match self.ready(call, asked, ended) {
             Ok(ready) => ready,
             Err(refusal) => {
@@ -216,7 +218,7 @@ impl Executor {
         let reply = match approval::ask(self, call, &ready).await? {
             Approval::Granted(reply) => reply,
             Approval::Refused(why) => return Ok((journal.refuse(name, &why).await?, None)),
-            Approval::Stopped => return Ok((journal.unanswered(), None)),
+            Approval::Stopped => return Ok((journal.left(), None)),
         };
         if let Some(known) = journal.enter(&ready).await? {
             return Ok((known, None));
@@ -232,11 +234,15 @@ impl Executor {
             }
             Err(refused) => refused,
         };
+        if outcome.is_left(call, ready.entry.spec()) {
+            tracing::debug!("{name} is run again when the turn goes on");
+            return Ok((journal.left(), None));
+        }
         let bounds = Bounds { executor: self, call, at, bytes_max: ready.entry.spec().max_result_bytes };
         let content = bounds.fit(self.scrub.clean(&outcome.content)).await;
         let done = Done { call_id: asked.call_id.clone(), content, is_error: outcome.is_error };
         let came = if done.is_error { audit::Outcome::Failed } else { audit::Outcome::Done };
-        journal.finish(&ready.entry.spec().name, &done, came).await?;
+        let done = journal.finish(&ready.entry.spec().name, done, came).await?;
         let took_ms = journal.took_ms();
         tracing::debug!(took_ms, is_error = done.is_error, bytes = done.content.len(), "{name} has ended");
         Ok((done, outcome.broken.map(|error| error.context(format!("run the tool {name}")))))
@@ -251,7 +257,7 @@ impl Executor {
             return Err("not run: the turn was stopped".to_owned());
         }
         let ready = checks::parse(&self.catalogue, &call.grant, asked)?;
-        checks::permit(ready.entry.spec(), &call.grant)?;
+        checks::permit(&self.catalogue, &ready, &call.grant)?;
         Ok(ready)
     }
 }

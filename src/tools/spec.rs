@@ -254,7 +254,8 @@ pub enum Admission {
 pub enum Effect {
     /// Nothing: it only looks.
     ReadOnly,
-    /// The same after two calls as after one.
+    /// The same after two calls as after one: also where a call that is made again finds that it had its effect, or its
+    /// result is written in the transaction of its effect.
     Idempotent,
     /// More after each call: one that was cut off is not made again.
     Once,

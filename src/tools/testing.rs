@@ -16,6 +16,8 @@ use store::topics::NamedBy;
 use store::{Db, calls, runs, tasks, topics};
 
 use crate::delegation::Line;
+use crate::process::Program;
+use crate::shell::ShellRules;
 use crate::spec::{Admission, Availability, Domain, Effect, Ops, Partition, Provenance, Source, Spec};
 use crate::{
     AnyTool, Asked, Call, Catalogue, Done, Executor, Gates, Grant, Handles, Limits, ToolError, Workspaces, catalogue,
@@ -143,11 +145,13 @@ impl World {
             vault: self.vault.clone(),
             library: org::memory::Library::embedded(),
             web: (net::fetch::Fetcher::new(net::fetch::FetchRules::default()), net::teams::WebTeams::default()),
-            shell: Arc::default(),
+            shell: Arc::new(ShellRules { launcher: program(crate::shell::ARGUMENT), ..ShellRules::default() }),
             scrub: self.scrub.clone(),
             gates: self.gates.clone(),
             line: self.line.clone(),
+            asking: crate::delegation::Limits::default(),
             tree: self.tree(),
+            profiles: ["main", "cheap"].map(str::to_owned).into(),
         })
         .unwrap()
     }
@@ -182,6 +186,7 @@ impl World {
             step: 1,
             call_id: "".into(),
             stop: Stop::new(),
+            leaving: Stop::new(),
             depth: 0,
             slot: None,
         }
@@ -207,6 +212,13 @@ impl World {
         self.workspaces.of(&TeamName::main()).unwrap();
         self.folder.path().join("teams/main")
     }
+}
+
+/// The program for what needs a process of its own, which cargo builds beside the tests.
+pub fn program(argument: &str) -> Program {
+    let tests = std::env::current_exe().unwrap();
+    let path = tests.ancestors().nth(2).unwrap().join("examples/confine");
+    Program { path, arguments: vec![argument.into()] }
 }
 
 /// A call as a model asks for it.

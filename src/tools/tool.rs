@@ -2,7 +2,6 @@
 
 use std::future::Future;
 
-use base::Secret;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use schemars::JsonSchema;
@@ -45,6 +44,9 @@ impl From<anyhow::Error> for ToolError {
 pub trait Tool: Send + Sync + 'static {
     /// The record.
     const SPEC: Spec;
+    /// The arguments whose values are secrets: an object of texts, or a text. They are put aside before anything is written
+    /// down of a call.
+    const SECRETS: &'static [&'static str] = &[];
     /// What the model gives. Must deny unknown fields; doc comments become the descriptions that the model reads.
     type Args: DeserializeOwned + JsonSchema + Send;
     /// What the model gets: a `String` as it is, everything else as JSON.
@@ -53,11 +55,6 @@ pub trait Tool: Send + Sync + 'static {
     /// How this call is admitted. Asked only where the record says [`Ops::ByArguments`]; alone, unless a tool knows.
     fn admission(&self, _args: &Self::Args) -> Admission {
         Admission::Org
-    }
-
-    /// The secrets among its arguments. They are known to the scrubber before anything is written down of the call.
-    fn secrets(_input: &Value) -> Vec<Secret> {
-        Vec::new()
     }
 
     /// Does it.
@@ -77,10 +74,9 @@ pub trait AnyTool: Send + Sync {
     /// # Errors
     /// Says to the model what is wrong with them.
     fn check(&self, input: &Value) -> Result<Admission, String>;
-    /// The secrets among arguments that may be anything. They are known to the scrubber before anything is written down
-    /// of the call.
-    fn secrets(&self, _input: &Value) -> Vec<Secret> {
-        Vec::new()
+    /// The arguments whose values are secrets.
+    fn secrets(&self) -> &'static [&'static str] {
+        &[]
     }
     /// Does it. The result is what the model gets.
     fn run<'a>(&'a self, call: &'a Call, input: Value) -> BoxFuture<'a, Result<String, ToolError>>;
@@ -112,8 +108,8 @@ impl<T: Tool> AnyTool for T {
         })
     }
 
-    fn secrets(&self, input: &Value) -> Vec<Secret> {
-        <T as Tool>::secrets(input)
+    fn secrets(&self) -> &'static [&'static str] {
+        T::SECRETS
     }
 
     fn run<'a>(&'a self, call: &'a Call, input: Value) -> BoxFuture<'a, Result<String, ToolError>> {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use base::Clock;
 use channels::memory::Memory;
 use channels::{
     Attachment, ConversationId, Deliver, Intake, Kind, Outbound, Receive, ReceiveError, Reply, SendError, Sent, Turn,
@@ -57,8 +58,15 @@ impl Fate {
     }
 }
 
+/// What the reference of a file ends in that takes long to fetch.
+pub const SLOW: &str = "/slow";
+/// How long.
+const SLOW_FETCH: Duration = Duration::from_secs(10);
+
 /// A platform in memory, with a fate.
 pub struct Fatal {
+    /// The time of the process.
+    pub clock: Clock,
     /// The platform.
     pub memory: Arc<Memory>,
     /// When its host dies.
@@ -78,7 +86,13 @@ impl Receive for Fatal {
         to: &'a Path,
         size_max_bytes: u64,
     ) -> BoxFuture<'a, Result<(), SendError>> {
-        self.memory.fetch(attachment, to, size_max_bytes)
+        async move {
+            if attachment.reference.ends_with(SLOW) {
+                self.clock.sleep(SLOW_FETCH).await;
+            }
+            self.memory.fetch(attachment, to, size_max_bytes).await
+        }
+        .boxed()
     }
     fn check(&self) -> BoxFuture<'_, Result<String, ReceiveError>> {
         self.memory.check()

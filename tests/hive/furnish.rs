@@ -38,7 +38,7 @@ pub fn lay_template(path: &Path) {
     std::fs::write(path, bytes).expect("the folder is there");
 }
 
-/// Teams that are ready for work, each with every tool that its parent has.
+/// Teams that are ready for work, each with every tool that its parent has where the set-up wrote nothing else.
 pub async fn make_teams(db: &Db, run_dir: &Path, paths: &[String], now: base::Moment) -> anyhow::Result<()> {
     for path in paths {
         let (parent, name) = path.rsplit_once('/').unwrap_or((base::ids::MAIN, path));
@@ -47,7 +47,10 @@ pub async fn make_teams(db: &Db, run_dir: &Path, paths: &[String], now: base::Mo
         let about = format!("Does what {name} does.");
         let folder = run_dir.join("teams").join(name.as_str());
         std::fs::create_dir_all(&folder)?;
-        std::fs::write(folder.join("config.yaml"), "allowed_tools: ['*']\n")?;
+        let config = folder.join("config.yaml");
+        if !config.exists() {
+            std::fs::write(config, "allowed_tools: ['*']\n")?;
+        }
         let add = async |conn: &mut store::Conn| {
             store::teams::add(conn, &name, &parent, &about, store::teams::State::Ready, now).await
         };
@@ -94,7 +97,7 @@ pub fn configuration(folder: &tempfile::TempDir, setup: &Setup, names: &mut Name
     for (of, path, text) in &setup.files {
         let root = match of {
             FileOf::Data => data.clone(),
-            FileOf::Workspace => run.join("teams/main"),
+            FileOf::Workspace => run.join("teams"),
         };
         let path = root.join(path);
         std::fs::create_dir_all(path.parent().expect("it has a folder")).expect("the folder can be made");

@@ -23,6 +23,7 @@ pub fn turn(chance: &Chance, agent: &str) -> Turn {
         6 => Turn::fail(fault(chance)),
         7 => Turn::say(format!("Half of {number}")).then_cut(),
         8 => Turn::say("One moment: ").and_wait(Duration::from_secs(chance.below(20))).and_say(format!("{number}.")),
+        10 => Turn::call("scout", json!({ "task_description": format!("Look at {number}.") })),
         9 => Turn::say(format!("# {number}\n\n{}", "A line of a long answer.\n\n".repeat(120))),
         _ => Turn::say(format!("Answer {number}.")),
     }

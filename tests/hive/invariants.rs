@@ -39,6 +39,16 @@ const ALWAYS: &[(&str, &str)] = &[
     ("a reference leads nowhere", "SELECT \"table\", rowid, parent FROM pragma_foreign_key_check"),
     ("the database is damaged", "SELECT integrity_check FROM pragma_integrity_check WHERE integrity_check <> 'ok'"),
     ("a message was taken and is in no turn", "SELECT id FROM inbox WHERE state = 'taken' AND run IS NULL"),
+    (
+        "a tool call has ended and is not in the audit log",
+        "SELECT c.id, c.tool FROM tool_calls c WHERE c.state <> 'started' AND NOT EXISTS (SELECT 1 FROM audit a
+           WHERE a.run = c.run AND a.step = c.step AND a.call_id = c.call_id)",
+    ),
+    (
+        "a secret that was put aside for a call has outlived its turn",
+        "SELECT v.team, v.key FROM team_vault v WHERE v.is_secret = 1 AND v.key LIKE 'handed/%' AND NOT EXISTS
+           (SELECT 1 FROM runs r WHERE r.state = 'running' AND v.key LIKE 'handed/' || r.id || '/%')",
+    ),
     ("what was given up has no reason", "SELECT id FROM outbox WHERE state IN ('dead', 'ambiguous') AND note = ''"),
     (
         "text of a sender who is not trusted is in a journal",
@@ -59,6 +69,22 @@ const AT_REST: &[(&str, &str)] = &[
              WHERE n.topic = t.topic AND n.writer = t.team AND n.text LIKE 'Task ' || t.id || ' %' AND n.run IS NOT NULL)",
     ),
     ("a turn is open", "SELECT id FROM runs WHERE state = 'running'"),
+    (
+        "a delegation was opened and not closed once",
+        "SELECT o.id FROM events o WHERE o.kind = 'delegation_opened' AND 1 <> (SELECT count(*) FROM events c
+             WHERE c.run = o.run AND c.kind = 'delegation_closed' AND c.id > o.id
+               AND c.body ->> '$.step' = o.body ->> '$.step' AND c.body ->> '$.call_id' = o.body ->> '$.call_id'
+               AND c.body ->> '$.at' = o.body ->> '$.at'
+               AND NOT EXISTS (SELECT 1 FROM events a WHERE a.run = o.run AND a.kind = 'delegation_opened'
+                 AND a.id > o.id AND a.id < c.id AND a.body ->> '$.step' = o.body ->> '$.step'
+                 AND a.body ->> '$.call_id' = o.body ->> '$.call_id' AND a.body ->> '$.at' = o.body ->> '$.at'))",
+    ),
+    (
+        // What people are asked about a task outlives the turn on purpose.
+        "a question is open whose turn is over",
+        "SELECT q.id, q.tool FROM questions q JOIN runs r ON r.id = q.run
+         WHERE q.outcome IS NULL AND r.state <> 'running' AND q.tool <> 'delegate_task'",
+    ),
     (
         "a turn ended without a word to whoever asked",
         "SELECT r.id, r.note FROM runs r JOIN tasks t ON t.id = r.task WHERE t.conversation IS NOT NULL
@@ -84,10 +110,11 @@ fn rows(played: &mut Played, laws: &[(&str, &str)]) -> Vec<String> {
     broken
 }
 
-/// Every tool call in a journal has its row, unless a person stopped the turn before it was made.
+/// Every tool call in a journal has its row, unless a person stopped the turn before it was made, or the turn was given up.
 fn unanswered_calls(played: &mut Played) -> Vec<String> {
     let sql = "SELECT j.run, j.step, j.content FROM journal j JOIN runs r ON r.id = j.run
-               WHERE j.role = 'assistant' AND r.state <> 'stopped' AND j.content LIKE '%tool_use%'";
+               WHERE j.role = 'assistant' AND r.state <> 'stopped' AND j.content LIKE '%tool_use%'
+                 AND r.note <> 'begun several times without an end'";
     let answers = played.world.rows().of(sql).expect("the query is right");
     let sql = "SELECT run || '/' || step || '/' || call_id FROM tool_calls";
     let known: BTreeSet<String> =
@@ -162,7 +189,7 @@ fn fixed_part(played: &Played, tools_change: bool) -> Vec<String> {
     let requests = played.world.stage.requests_of("main");
     let turns: Vec<&Request> = requests.iter().filter(|request| !request.tools.is_empty()).collect();
     let Some(first) = turns.first() else { return Vec::new() };
-    let tools = |request: &Request| if tools_change { Vec::new() } else { request.tools.clone() };
+    let tools = |request: &Request| if tools_change { Vec::new() } else { request.tools.to_vec() };
     let fixed = |request: &Request| (request.system.first().cloned(), tools(request));
     let differs = |request: &&&Request| fixed(request) != fixed(first);
     let mut broken: Vec<String> =

@@ -8,6 +8,7 @@
 //! | `world`, `furnish`, `people`, `stage`, `names`, `logs`, `rows` | platforms, people, models, ids, log and rows of a trial |
 //! | `invariants` | what holds at the end of every trial |
 //! | `crash` | the crash-safe scenarios, killed after each of their commits |
+//! | `crowd` | more conversations at once than turns may run |
 //! | `sim`, `improvise` | scenarios by chance |
 //! | `binary/` | the real program over real sockets |
 //! | `tidy/` | the shape of the code |
@@ -17,6 +18,7 @@
 
 mod binary;
 mod crash;
+mod crowd;
 mod fatal;
 mod furnish;
 mod improvise;
@@ -34,11 +36,16 @@ mod stage;
 mod tidy;
 mod world;
 
+use std::process::ExitCode;
+
 use libtest_mimic::{Arguments, Trial};
 
-fn main() {
-    let arguments = Arguments::from_args();
-    libtest_mimic::run(&arguments, trials()).exit();
+fn main() -> ExitCode {
+    // What tools need a process of their own for is done by the program that the hive is in, and here that is this one.
+    tools::process::main(std::env::args_os().skip(1)).unwrap_or_else(|| {
+        let arguments = Arguments::from_args();
+        libtest_mimic::run(&arguments, trials()).exit_code()
+    })
 }
 
 fn trials() -> Vec<Trial> {
@@ -49,6 +56,7 @@ fn trials() -> Vec<Trial> {
     let mut trials = scenarios::trials(update);
     trials.extend(language::laws::trials());
     trials.extend(crash::trials());
+    trials.extend(crowd::trials());
     trials.extend(sim::trials(seeds));
     trials.extend(tidy::trials());
     trials.extend(binary::trials());

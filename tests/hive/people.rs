@@ -8,6 +8,7 @@ use channels::{
     Sender, Text,
 };
 
+use crate::fatal::SLOW;
 use crate::language::{FileSaid, Says};
 use crate::show;
 use crate::world::World;
@@ -129,7 +130,8 @@ fn sender(world: &mut World, kind: Kind, name: &str) -> Sender {
 }
 
 fn attachment(world: &World, kind: Kind, id: &str, file: &FileSaid) -> Attachment {
-    let reference = format!("{id}/{}", file.name);
+    let end = if file.slow { SLOW } else { "" };
+    let reference = format!("{id}/{}{end}", file.name);
     if file.there {
         let size = usize::try_from(file.size_bytes.min(1 << 20)).expect("a megabyte fits");
         world.memory(kind).attach(&reference, vec![b'x'; size]);

@@ -184,12 +184,15 @@ impl Play<'_> {
     fn answer(&mut self, line: usize, question: &Question) -> Result<Vec<String>, String> {
         let workspace = self.world.workspace().display().to_string();
         Ok(match question {
-            Question::Sees { agent, number } => {
+            Question::Sees { agent, number, with } => {
                 let requests = self.world.stage.requests_of(agent);
                 let at = number.unwrap_or_else(|| self.answers_above(line, agent).min(requests.len()));
                 let request = at.checked_sub(1).and_then(|at| requests.get(at));
                 let request = request.ok_or_else(|| format!("`{agent}` was asked {} times", requests.len()))?;
-                show::request(&self.world.names, request, &workspace)
+                match with {
+                    Some(text) => show::lines_with(&self.world.names, request, &workspace, text),
+                    None => show::request(&self.world.names, request, &workspace),
+                }
             }
             Question::Got { agent } => {
                 let requests = self.world.stage.requests_of(agent);
@@ -228,6 +231,12 @@ impl Play<'_> {
                 self.people.clicks(&mut self.world, place, sender, label, on.as_deref())?
             }
             Deed::Judges { verb, sender, place, lasts } => self.judges(*verb, sender, place.as_deref(), *lasts)?,
+            Deed::Gives { team, text } => {
+                let (now, team) = (self.world.now(), team.parse().map_err(|error| format!("{error}"))?);
+                let (kind, nobody) = (store::tasks::Kind::Trigger, store::tasks::Origin::default());
+                let new = store::tasks::New::of(&team, kind, text, &nobody);
+                self.world.beside(async |conn| store::tasks::give(conn, &new, now).await)?;
+            }
             Deed::Pairs { code, lasts } => {
                 let (now, digest) = (self.world.now(), openhive::commands::digest(code));
                 let until = now + clock::ms(*lasts);

@@ -107,10 +107,22 @@ fn continued(at: usize, line: &str, first: &str) -> String {
 
 /// A request, message by message. The fixed part is named, not shown: that it is the same everywhere is a law.
 pub fn request(names: &Names, request: &Request, workspace: &str) -> Lines {
+    whole(names, request, workspace, Some("the fixed part"))
+}
+
+/// The lines of a request that have `text` in them, wherever they stand in it.
+pub fn lines_with(names: &Names, request: &Request, workspace: &str, text: &str) -> Lines {
+    let mut lines = whole(names, request, workspace, None);
+    lines.retain(|line| line.contains(text));
+    if lines.is_empty() { vec!["  (none)".to_owned()] } else { lines }
+}
+
+/// A request, with something in the place of its fixed part where that is wanted.
+fn whole(names: &Names, request: &Request, workspace: &str, fixed: Option<&str>) -> Lines {
     let mut lines = Vec::new();
     for (at, part) in request.system.iter().enumerate() {
-        let text = if at == 0 { "the fixed part".to_owned() } else { part.text.clone() };
-        push(&mut lines, names, "system", &text, workspace);
+        let text = fixed.filter(|_| at == 0).unwrap_or(part.text.as_str());
+        push(&mut lines, names, "system", text, workspace);
     }
     for Message { role, content } in &request.messages {
         for block in content {
@@ -164,7 +176,10 @@ fn input(input: &Input) -> String {
 }
 
 fn push(lines: &mut Lines, names: &Names, head: &str, text: &str, workspace: &str) {
-    let text = names.with_names(&text.replace(workspace, "{workspace}"), None);
+    // The main team's workspace, and the folder that all of them are in.
+    let teams = workspace.trim_end_matches(base::ids::MAIN);
+    let text = text.replace(workspace, "{workspace}").replace(teams, "{teams}/");
+    let text = names.with_names(&text, None);
     let mut rows = text.lines();
     lines.push(format!("  {head}: {}", rows.next().unwrap_or_default()).trim_end().to_owned());
     lines.extend(rows.map(|row| format!("  | {row}").trim_end().to_owned()));

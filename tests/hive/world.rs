@@ -140,7 +140,7 @@ impl World {
 
     /// Whether the main team has subagents, which are tools of its agent.
     pub fn has_subagents(&self) -> bool {
-        self.setup.files.iter().any(|(_, path, _)| path.starts_with("subagents/"))
+        self.setup.files.iter().any(|(_, path, _)| path.starts_with("main/subagents/"))
     }
 
     /// Whether the owner wrote what the main agent may use, which shows it other tools.
@@ -238,7 +238,7 @@ impl World {
         let chance = || Arc::new(Chance::seeded(1));
         let main = Chain::new(actor("main"), rest, clock, chance(), Limits::STANDARD);
         let classifier = Chain::new(actor("classifier"), Vec::new(), clock, chance(), Limits::STANDARD);
-        let fatal = |memory: &Arc<Memory>| Fatal { memory: memory.clone(), fate: self.fate.clone() };
+        let fatal = |memory: &Arc<Memory>| Fatal { clock, memory: memory.clone(), fate: self.fate.clone() };
         let channels = self.memories.values().map(|memory| Arc::new(fatal(memory)) as Arc<dyn Channel>).collect();
         Parts {
             db: db.clone(),

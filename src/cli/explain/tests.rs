@@ -70,3 +70,22 @@ fn nobody_who_works_for_the_main_agent_has_what_it_lacks() {
         assert!(below["active"] == false || above["active"] == true || below["rule"] == "floor", "{below}");
     }
 }
+
+#[test]
+fn a_subagent_is_explained_by_the_lists_that_name_it() {
+    let (_folder, config) = configured("team:\n  allowed_tools: [react-dev]\n");
+    for name in ["react-dev", "tester", "grep"] {
+        let path = config.run_dir.join(format!("teams/main/subagents/{name}.md"));
+        std::fs::create_dir_all(path.parent().expect("it has a folder")).expect("a folder");
+        std::fs::write(path, format!("# Agent: {name}\n\n## Role\nWorks.\n")).expect("a file");
+    }
+    for (tool, said, allowed) in [
+        ("react-dev", "A main agent may use the subagent `react-dev`: `react-dev` in allowed_tools grants it.", true),
+        ("tester", "A main agent may not use the subagent `tester`: nothing in allowed_tools names it.", false),
+        ("grep", "A main agent may use `grep`: every main agent has it.", true),
+    ] {
+        let question =
+            Question { team: "main".to_owned(), tool: tool.to_owned(), agent: AgentKind::Main, sender: None };
+        assert_eq!(block_on(answer(&config, &question)).expect("an answer"), (said.to_owned(), allowed));
+    }
+}

@@ -38,6 +38,7 @@ fn nothing_at_all_is_every_default() {
     assert_eq!(nothing.settings.logs.filter, "info");
     assert_eq!(nothing.settings.budgets, Budgets::default());
     assert_eq!(nothing.settings.session.max_steps, 50);
+    assert_eq!(nothing.settings.delegation, crate::config::Delegation::default());
     assert_eq!(nothing.settings.stop_grace, Duration::from_secs(20));
     assert!(nothing.discord.token.is_none() && nothing.telegram.token.is_none());
     assert!(nothing.models.profiles.is_empty() && nothing.models.main == offline::reference());

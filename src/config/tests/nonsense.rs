@@ -2,7 +2,9 @@
 
 use proptest::prelude::*;
 
-use super::super::fault::{Log, meant};
+use base::text::meant;
+
+use super::super::fault::Log;
 use super::super::reader::Reader;
 use super::super::{Environment, FILES, VARIABLES, keys, profiles, read_channels, settings, yaml};
 use super::Written;

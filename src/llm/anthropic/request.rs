@@ -7,6 +7,7 @@
 
 use serde::Serialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::request::{Block, Message, ModelRef, Request, Role};
 use crate::sendable::sendable;
@@ -57,14 +58,14 @@ struct Body<'a> {
 struct Tool<'a> {
     name: &'a str,
     description: &'a str,
-    input_schema: &'a Value,
+    input_schema: &'a RawValue,
     #[serde(skip_serializing_if = "Option::is_none")]
     cache_control: Option<CacheControl>,
 }
 
 impl<'a> Tool<'a> {
     fn of(tool: &'a crate::ToolDef) -> Self {
-        Tool { name: &tool.name, description: &tool.about, input_schema: &tool.schema, cache_control: None }
+        Tool { name: &tool.name, description: &tool.about, input_schema: tool.schema.raw(), cache_control: None }
     }
 }
 
@@ -168,8 +169,6 @@ fn content(block: &Block) -> Content<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use serde_json::json;
 
     use super::*;
@@ -182,8 +181,9 @@ mod tests {
             tools: vec![ToolDef {
                 name: "read".into(),
                 about: "Reads.".into(),
-                schema: Arc::new(json!({"type": "object", "properties": {"path": {"type": "string"}}})),
-            }],
+                schema: json!({"type": "object", "properties": {"path": {"type": "string"}}}).into(),
+            }]
+            .into(),
             messages: vec![
                 Message::user("hi"),
                 Message {

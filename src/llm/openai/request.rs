@@ -1,6 +1,7 @@
 //! Our request as Chat Completions'.
 
 use serde::Serialize;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::request::{Block, Message, ModelRef, Request, Role};
@@ -98,12 +99,12 @@ struct Tool<'a> {
 struct Function<'a> {
     name: &'a str,
     description: &'a str,
-    parameters: &'a Value,
+    parameters: &'a RawValue,
 }
 
 impl<'a> Tool<'a> {
     fn of(tool: &'a crate::ToolDef) -> Self {
-        let function = Function { name: &tool.name, description: &tool.about, parameters: &tool.schema };
+        let function = Function { name: &tool.name, description: &tool.about, parameters: tool.schema.raw() };
         Tool { r#type: "function", function }
     }
 }
@@ -209,8 +210,6 @@ fn words(message: &Message) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use serde_json::json;
 
     use super::*;
@@ -230,8 +229,9 @@ mod tests {
             tools: vec![ToolDef {
                 name: "read".into(),
                 about: "Reads.".into(),
-                schema: Arc::new(json!({"type": "object"})),
-            }],
+                schema: json!({"type": "object"}).into(),
+            }]
+            .into(),
             messages: vec![
                 Message::user("hi"),
                 Message { role: Role::Assistant, content: vec![thought.clone(), Block::Text("hello".into())] },

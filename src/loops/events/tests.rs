@@ -163,3 +163,44 @@ async fn the_loop_copies_on_the_bell_and_once_more_when_it_stops() {
     assert!(tasks.wait(Duration::from_secs(5)).await);
     house.is_whole().await;
 }
+
+#[tokio::test]
+async fn a_new_team_s_file_begins_with_its_own_events_and_not_with_those_of_its_name() {
+    let house = House::new().await;
+    let (main, ops): (TeamName, TeamName) = (TeamName::main(), "ops".parse().unwrap());
+    let file = house.folder.path().join("teams/ops/events.jsonl");
+    let begin = async || {
+        let add = async |conn: &mut Conn| store::teams::add(conn, &ops, &main, "", store::teams::State::Ready, 1).await;
+        assert!(house.copying.db.tx("add", add).await.unwrap());
+        fs::create_dir(file.parent().unwrap()).unwrap();
+    };
+    let work = async |count: usize| {
+        let give = async |conn: &mut Conn| {
+            let nobody = Origin::default();
+            for _ in 0..count {
+                let new = tasks::New::of(&ops, tasks::Kind::Delegate, "x", &nobody);
+                tasks::give(conn, &new, 1).await?;
+            }
+            Ok(())
+        };
+        house.copying.db.tx("give", give).await.unwrap();
+    };
+    let lines = || fs::read_to_string(&file).unwrap().lines().count();
+    let mut copies = house.copies();
+    begin().await;
+    work(2).await;
+    copies.round(&house.copying).await.unwrap();
+    assert_eq!(lines(), 2);
+    // More happens than is read at once, and is not copied before the team goes and another comes.
+    work(2 * BATCH as usize + 9).await;
+    house.copying.db.tx("remove", async |conn: &mut Conn| store::teams::remove(conn, &ops).await).await.unwrap();
+    fs::remove_dir_all(file.parent().unwrap()).unwrap();
+    begin().await;
+    copies.round(&house.copying).await.unwrap();
+    assert_eq!(lines(), 0, "nothing has happened to it yet");
+    work(3).await;
+    for mut copies in [copies, house.copies()] {
+        copies.round(&house.copying).await.unwrap();
+        assert_eq!(lines(), 3);
+    }
+}

@@ -50,7 +50,9 @@ fn what_a_new_team_is_told_to_write_is_what_is_read() {
         })
         .collect();
     let [subagent, skill] = forms.as_slice() else { panic!("{forms:?}") };
-    for (path, text) in [("subagents/dev.md", subagent), ("skills/build-ui.md", skill)] {
+    for (path, text) in
+        [("subagents/dev.md", subagent), ("skills/build-ui.md", skill), ("plugins/draw.ts", &String::new())]
+    {
         let path = home.path().join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
@@ -94,6 +96,7 @@ fn a_report_names_files_from_the_run_directory_and_each_fault_once() {
             above: &above,
             org: &book.org_rules,
             own: &book.team_rules,
+            unread: &[],
         };
         faults(book, &Cascade::of(&place)).iter().map(Fault::to_string).collect::<Vec<_>>()
     };

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
-use super::bullet::Bullet;
+use super::bullet::{Bullet, bare};
 use super::fault::Fault;
 use super::front::{self, Front};
 
@@ -21,6 +21,10 @@ pub struct Document {
     pub body: String,
     /// The first heading of the first level.
     pub title: Option<Heading>,
+    /// Every heading, in the order of the text.
+    pub headings: Vec<Heading>,
+    /// How many points its lists have.
+    pub points: usize,
     /// The first paragraph that stands in none of the known sections, on one line; empty where there is none.
     pub lead: String,
     /// The known sections, in the order of the text.
@@ -76,15 +80,42 @@ impl Document {
                 .map(|(at, text)| Bullet { line: line(*at), text: text.clone() })
                 .collect(),
         });
+        let heading = |title: &Title| Heading { text: title.text.clone(), line: line(title.range.start) };
         let title = blocks.headings.iter().find(|heading| heading.level == HeadingLevel::H1);
         let free = |range: &&Range<usize>| !spans.iter().any(|span| span.inside.contains(&range.start));
         Document {
             sections: sections.collect(),
-            title: title.map(|title| Heading { text: title.text.clone(), line: line(title.range.start) }),
+            title: title.map(heading),
+            headings: blocks.headings.iter().map(heading).collect(),
+            points: blocks.bullets.len(),
             lead: blocks.paragraphs.iter().find(free).map(|range| one_line(&body[range.clone()])).unwrap_or_default(),
             body: body.trim().to_owned(),
             front,
         }
+    }
+
+    /// What the heading says that the text is: with `agent`, the `react-dev` of `# Agent: react-dev`, and its line. The
+    /// title says it, else the first heading. One that only begins with the word says nothing; that is a fault.
+    pub(crate) fn titled(&self, file: &str, word: &str, faults: &mut Vec<Fault>) -> Option<(&str, usize)> {
+        let mut candidates = self.title.iter().chain(self.headings.first());
+        if let Some(found) =
+            candidates.clone().find_map(|heading| Some((after_word(&heading.text, word)?, heading.line)))
+        {
+            return Some(found);
+        }
+        let nearly = candidates.find_map(|heading| Some((behind_word(&heading.text, word)?.trim(), heading.line)));
+        if let Some((rest, line)) = nearly.filter(|(rest, _)| rest.contains(char::is_alphanumeric)) {
+            let word = capitalised(word);
+            let message =
+                format!("`{word} {0}` names nothing: write `# {word}: {0}` if that is its name", quoted(rest));
+            faults.push(Fault::warning(file, Some(line), message));
+        }
+        None
+    }
+
+    /// Whether it has a heading of that name, in lower case.
+    pub(crate) fn has_heading(&self, name: &str) -> bool {
+        self.headings.iter().any(|heading| key(&heading.text) == name)
     }
 
     /// The section of that name. Several are read as one; that is a fault.
@@ -140,6 +171,27 @@ fn spans(headings: &[Title], known: &[&'static str], end: usize) -> Vec<Span> {
 fn key(text: &str) -> String {
     let text = text.trim().trim_end_matches(':').to_lowercase().replace(['-', '_'], " ");
     text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// What stands behind `Word:` or `Word —` at the beginning of a heading.
+fn after_word<'t>(text: &'t str, word: &str) -> Option<&'t str> {
+    let rest = behind_word(text, word)?;
+    let dashed = rest.starts_with(char::is_whitespace).then(|| rest.trim_start().strip_prefix("- ")).flatten();
+    let name = dashed.or_else(|| rest.trim_start().strip_prefix([':', '–', '—']))?;
+    (!name.trim().is_empty()).then(|| bare(name))
+}
+
+/// What stands behind a word at the beginning of a heading; nothing where it goes on as another word.
+fn behind_word<'t>(text: &'t str, word: &str) -> Option<&'t str> {
+    let text = text.trim();
+    let (head, rest) = text.split_at_checked(word.len())?;
+    let ends = rest.starts_with([':', '–', '—']) || rest.starts_with(char::is_whitespace);
+    (head.eq_ignore_ascii_case(word) && ends).then_some(rest)
+}
+
+/// A part of a text in a fault: short, and without what would end the back-ticks around it.
+fn quoted(text: &str) -> String {
+    base::text::cut(&super::shown(text).replace('`', "'"), 60)
 }
 
 fn capitalised(name: &str) -> String {

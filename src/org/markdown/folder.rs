@@ -171,7 +171,12 @@ impl Folder {
                 return None;
             }
         };
-        let text = as_text(read.bytes, read.is_cut).map_err(|message| faults.push(Fault::error(&file, None, message)));
+        if read.is_cut {
+            let message = format!("it is longer than {} KiB: shorten it, or part it", FILE_BYTES_MAX / 1_024);
+            faults.push(Fault::error(&file, None, message));
+            return None;
+        }
+        let text = as_text(read.bytes).map_err(|(line, message)| faults.push(Fault::error(&file, line, message)));
         Some(Text { file, text: text.ok()? })
     }
 
@@ -216,18 +221,15 @@ fn is_markdown(entry: &Listed) -> bool {
     Path::new(&entry.name).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md"))
 }
 
-/// A file's bytes as text, or what is wrong with them.
-fn as_text(bytes: Vec<u8>, is_cut: bool) -> Result<String, String> {
-    if is_cut {
-        return Err(format!("it is longer than {} KiB: shorten it, or part it", FILE_BYTES_MAX / 1_024));
-    }
+/// A file's bytes as text, or the line and what is wrong with them.
+pub(crate) fn as_text(bytes: Vec<u8>) -> Result<String, (Option<usize>, String)> {
+    let line_of = |before: &[u8]| Some(before.iter().filter(|byte| **byte == b'\n').count() + 1);
     let text = String::from_utf8(bytes).map_err(|error| {
-        let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-        let line = good.iter().filter(|byte| **byte == b'\n').count() + 1;
-        format!("it is not UTF-8 from line {line} on: save it as UTF-8")
+        let line = line_of(&error.as_bytes()[..error.utf8_error().valid_up_to()]);
+        (line, "it is not UTF-8 from here on: save it as UTF-8".to_owned())
     })?;
-    if text.contains('\0') {
-        return Err("there is a zero byte in it: save it as UTF-8 text".to_owned());
+    if let Some(at) = text.find('\0') {
+        return Err((line_of(&text.as_bytes()[..at]), "there is a zero byte here: save it as UTF-8 text".to_owned()));
     }
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     Ok(text.replace("\r\n", "\n").replace('\r', "\n"))

@@ -27,5 +27,4 @@ pub use folder::{FILE_BYTES_MAX, FILES_MAX, Folder, Kind, Listed, Text, Whose};
 pub use front::Front;
 pub use slug::Slug;
 
-pub(crate) use bullet::bare;
-pub(crate) use folder::{is_outside, shown};
+pub(crate) use folder::{as_text, is_outside, shown};

@@ -288,10 +288,10 @@ fn what_is_no_text_or_too_much_is_said() {
         faults,
         [
             "pipe.md: it is neither a file nor a folder: take it away",
-            "a.md: it is not UTF-8 from line 2 on: save it as UTF-8",
-            "b.md: there is a zero byte in it: save it as UTF-8 text",
+            "a.md:2: it is not UTF-8 from here on: save it as UTF-8",
+            "b.md:1: there is a zero byte here: save it as UTF-8 text",
             "c.md: it is longer than 64 KiB: shorten it, or part it",
-            "e.md: it is not UTF-8 from line 1 on: save it as UTF-8",
+            "e.md:1: it is not UTF-8 from here on: save it as UTF-8",
         ]
     );
     let many = TempDir::new().unwrap();
@@ -320,7 +320,7 @@ fn a_name_that_is_no_text_or_no_line_is_shown_on_one() {
         faults,
         [
             "\u{fffd}.md: its name is not UTF-8: rename it",
-            "two\\nlines.md: there is a zero byte in it: save it as UTF-8 text",
+            "two\\nlines.md:1: there is a zero byte here: save it as UTF-8 text",
         ]
     );
 }
@@ -359,5 +359,41 @@ proptest! {
             prop_assert_eq!(Slug::parse(slug.as_str()), Some(slug.clone()));
             prop_assert_eq!(Slug::of(slug.as_str()), Some(slug));
         }
+    }
+}
+
+#[test]
+fn a_heading_names_what_its_word_announces() {
+    for (text, name, fault) in [
+        ("# Agent: react-dev", Some("react-dev"), None),
+        ("# agent - react-dev", Some("react-dev"), None),
+        ("# Agent — react-dev", Some("react-dev"), None),
+        ("# Agent –react-dev", Some("react-dev"), None),
+        ("## Agent: `react-dev`\n\n## Role", Some("react-dev"), None),
+        ("# Front end\n\n## Agent: react-dev", None, None),
+        (
+            "# Agent react-dev",
+            None,
+            Some("a.md:1: `Agent react-dev` names nothing: write `# Agent: react-dev` if that is its name"),
+        ),
+        (
+            "\n## Agent react-dev",
+            None,
+            Some("a.md:2: `Agent react-dev` names nothing: write `# Agent: react-dev` if that is its name"),
+        ),
+        ("# Agents: all", None, None),
+        ("# Agent-based testing", None, None),
+        ("# Agent", None, None),
+        ("Agent: react-dev", None, None),
+    ] {
+        let mut faults = Vec::new();
+        let document = Document::read("a.md", text, &[], &mut faults);
+        let found = document.titled("a.md", "agent", &mut faults).map(|(name, _)| name);
+        assert_eq!(found, name, "{text}");
+        assert_eq!(
+            faults.iter().map(Fault::to_string).collect::<Vec<_>>(),
+            fault.into_iter().collect::<Vec<_>>(),
+            "{text}"
+        );
     }
 }

@@ -6,9 +6,12 @@ use crate::markdown::Fault;
 
 use super::{Level, ORG_FOLDER, Role, Rule, Source, TEAM_FOLDER, system};
 
-/// Most tokens of all rules of teams that one session reads, and most of the owner's. More than that is no rule that
-/// anybody keeps in mind, and it is paid for with every request.
+/// Most tokens of all rules of teams that one session reads. More than that is no rule that anybody keeps in mind, and it
+/// is paid for with every request.
 pub const RULES_TOKENS_MAX: u64 = 8_000;
+/// Most tokens of the owner's rules, which every session of every team reads: with those of this program the fixed part
+/// of a prompt has at most 6,000.
+pub const OWNER_TOKENS_MAX: u64 = 4_000;
 
 /// The rules of one session: values in, values out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +22,8 @@ pub struct Cascade {
     pub varying: Vec<Rule>,
     /// The files that are left out because there is no room for them.
     pub left_out: Vec<String>,
+    /// The files of teams that cannot be read: what they forbid, nobody knows.
+    pub unread: Vec<String>,
     /// What is too long.
     pub faults: Vec<Fault>,
     team: TeamName,
@@ -39,30 +44,33 @@ pub struct Place<'a> {
     pub org: &'a [Rule],
     /// Its own team-rules.
     pub own: &'a [Rule],
+    /// The files of rules, its own and those above, that cannot be read: see [`super::unread`].
+    pub unread: &'a [String],
 }
 
 impl Cascade {
     /// The rules of a session of the team at this place. Of what is too long, the last files are left out whole: the
     /// general rules come first and have the first claim.
     pub fn of(place: &Place<'_>) -> Cascade {
-        let (owner, mut faults) = bounded(place.owner, "the owner's rules");
+        let (owner, mut faults) = of_owner(place.owner);
         let above = place.above.iter().copied().flatten();
-        let (varying, more) = bounded(above.chain(place.org).chain(place.own), "the rules of this team");
+        let of_teams = above.chain(place.org).chain(place.own);
+        let (varying, more) = bounded(of_teams, "the rules of this team", RULES_TOKENS_MAX);
         faults.extend(more);
         let left_out = faults.iter().map(|fault| fault.file.clone()).collect();
         let fixed = system(place.role).into_iter().chain(owner).collect();
-        Cascade { fixed, varying, left_out, faults, team: place.team.clone() }
+        Cascade { fixed, varying, left_out, unread: place.unread.to_vec(), faults, team: place.team.clone() }
     }
 
     /// The text of the fixed rules of a role, which does not depend on the team.
     pub fn fixed_of(role: Role, owner: &[Rule]) -> String {
         let team = TeamName::main();
-        Cascade::of(&Place { team: &team, role, owner, above: &[], org: &[], own: &[] }).fixed_text()
+        Cascade::of(&Place { team: &team, role, owner, above: &[], org: &[], own: &[], unread: &[] }).fixed_text()
     }
 
     /// The owner's rules for which there is no room.
     pub fn too_long(owner: &[Rule]) -> Vec<Fault> {
-        bounded(owner, "the owner's rules").1
+        of_owner(owner).1
     }
 
     /// The team whose cascade it is.
@@ -116,22 +124,30 @@ impl Cascade {
             let files = self.left_out.join(", ");
             parts.push(format!("There are more rules than fit here. Left out: {files}. Say so if it matters."));
         }
+        if !self.unread.is_empty() {
+            let files = self.unread.join(", ");
+            parts.push(format!("There are rules that cannot be read: {files}. Say so if it matters."));
+        }
         parts.join("\n\n")
     }
 }
 
+fn of_owner(rules: &[Rule]) -> (Vec<Rule>, Vec<Fault>) {
+    bounded(rules, "the owner's rules", OWNER_TOKENS_MAX)
+}
+
 /// The rules for which there is room, and a fault for each of the others.
-fn bounded<'r>(rules: impl IntoIterator<Item = &'r Rule>, whose: &str) -> (Vec<Rule>, Vec<Fault>) {
+fn bounded<'r>(rules: impl IntoIterator<Item = &'r Rule>, whose: &str, tokens_max: u64) -> (Vec<Rule>, Vec<Fault>) {
     let rules: Vec<&Rule> = rules.into_iter().collect();
     let whole: u64 = rules.iter().map(|rule| rule.tokens).sum();
-    let mut left = RULES_TOKENS_MAX;
+    let mut left = tokens_max;
     let (mut kept, mut faults) = (Vec::new(), Vec::new());
     for rule in rules {
         if rule.tokens <= left {
             left -= rule.tokens;
             kept.push(rule.clone());
         } else {
-            let message = format!("{whose} are about {whole} tokens together, and at most {RULES_TOKENS_MAX}");
+            let message = format!("{whose} are about {whole} tokens together, and at most {tokens_max}");
             let message = format!("{message} are read: this file is left out; shorten it, or others");
             faults.push(Fault::error(&rule.file, None, message));
         }

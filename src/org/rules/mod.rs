@@ -28,11 +28,11 @@ use std::path::Path;
 use base::TeamName;
 use llm::tokens;
 
-use crate::markdown::{Document, Fault, Folder, Text, Whose};
+use crate::markdown::{Document, Fault, Folder, Grade, Text, Whose};
 
 pub(crate) use cascade::misnamed;
-pub use cascade::{Cascade, Place, RULES_TOKENS_MAX};
-pub use conflict::{Conflict, conflicts};
+pub use cascade::{Cascade, OWNER_TOKENS_MAX, Place, RULES_TOKENS_MAX};
+pub use conflict::{Conflict, Relation, conflicts};
 pub use system::{Role, system};
 
 /// The folder of the data directory that the owner's rules are in.
@@ -133,6 +133,19 @@ pub fn org_rules(folder: &Folder, team: &TeamName, faults: &mut Vec<Fault>) -> V
 /// Reads a team's rules for it alone. Blocks.
 pub fn team_rules(folder: &Folder, team: &TeamName, faults: &mut Vec<Fault>) -> Vec<Rule> {
     of_team(folder, TEAM_FOLDER, team, &Source::Team(team.clone()), faults)
+}
+
+/// The files of rules of a team that cannot be read, as a person finds them, by these faults of its folder: with
+/// `below`, those that the teams below it do not read either.
+pub fn unread<'f>(team: &TeamName, faults: impl IntoIterator<Item = &'f Fault>, below: bool) -> Vec<String> {
+    let folders = if below { &[ORG_FOLDER][..] } else { &[ORG_FOLDER, TEAM_FOLDER] };
+    let is_rule = |fault: &&Fault| {
+        fault.grade == Grade::Error && folders.iter().any(|folder| fault.file.split('/').next() == Some(folder))
+    };
+    let mut files: Vec<String> =
+        faults.into_iter().filter(is_rule).map(|fault| format!("teams/{team}/{}", fault.file)).collect();
+    files.dedup();
+    files
 }
 
 /// Faults name the file as the team sees it; rules, which other teams read, as the owner does.

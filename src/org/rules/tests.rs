@@ -32,11 +32,18 @@ impl Hive {
     fn cascade(&self, line: &[&str]) -> (Cascade, Vec<Fault>) {
         let mut faults = Vec::new();
         let owner = owner(self.home.path(), &mut faults);
-        let teams: Vec<_> = line.iter().map(|name| self.team(name, &mut faults)).collect();
+        let (mut teams, mut unread) = (Vec::new(), Vec::new());
+        for name in line {
+            let mut own = Vec::new();
+            teams.push(self.team(name, &mut own));
+            let below = Some(name) != line.last();
+            unread.extend(super::unread(&name.parse().unwrap(), &own, below));
+            faults.extend(own);
+        }
         let ((team, org, own), above) = teams.split_last().unwrap();
         let above: Vec<&[Rule]> = above.iter().map(|(_, org, _)| org.as_slice()).collect();
         let role = if team.is_main() { Role::Main } else { Role::Team };
-        (Cascade::of(&Place { team, role, owner: &owner, above: &above, org, own }), faults)
+        (Cascade::of(&Place { team, role, owner: &owner, above: &above, org, own, unread: &unread }), faults)
     }
 }
 
@@ -150,11 +157,9 @@ fn each_conflict_is_reported_once_and_for_the_team_that_can_end_it() {
         ("teams/docs/org-rules/x.md", "# X\nA sibling."),
     ];
     let of = |line: &[&str]| said(&files, line);
-    assert!(
-        of(&["main"])[0].starts_with("teams/main/org-rules/x.md:1: the rule rules/b.md has"),
-        "{:?}",
-        of(&["main"])
-    );
+    let [beside, main] = &of(&["main"])[..] else { panic!("{:?}", of(&["main"])) };
+    assert!(beside.starts_with("rules/b.md:1: the rule a.md beside it has the heading `X` as well: "), "{beside}");
+    assert!(main.starts_with("teams/main/org-rules/x.md:1: the rule rules/b.md has"), "{main}");
     assert_eq!(of(&["main", "eng"]), Vec::<String>::new());
     let web = of(&["main", "eng", "web"]);
     assert!(web.len() == 1 && web[0].contains("the rule teams/eng/org-rules/x.md has"), "{web:?}");
@@ -200,19 +205,69 @@ fn rules_have_a_bound_and_the_general_ones_the_first_claim() {
 }
 
 #[test]
+fn two_rules_of_one_heading_in_one_folder_are_told_whatever_their_marks() {
+    let web = |second| {
+        let files = [("teams/web/team-rules/a.md", "# X\nOne."), ("teams/web/team-rules/b.md", second)];
+        said(&files, &["main", "web"])
+    };
+    let expected = "teams/web/team-rules/b.md:1: the rule a.md beside it has the heading `X` as well: make one rule of them, \
+                    or give this one a heading of its own";
+    assert_eq!(web("# X\nTwo."), [expected]);
+    assert_eq!(web("# X [OVERRIDE]\nTwo."), [expected]);
+    assert_eq!(web("# Y\nTwo."), Vec::<String>::new());
+    // The two folders of a team are two places.
+    let files = [("teams/web/org-rules/a.md", "# X\nOne."), ("teams/web/team-rules/b.md", "# X [OVERRIDE]\nTwo.")];
+    assert_eq!(said(&files, &["main", "web"]), Vec::<String>::new());
+}
+
+#[test]
+fn whoever_should_read_a_rule_is_told_that_it_cannot_be_read() {
+    let hive = Hive::new(&[("teams/main/org-rules/a.md", "M."), ("teams/web/team-rules/a.md", "T.")]);
+    for file in ["main/org-rules/b.md", "main/team-rules/c.md", "web/team-rules/d.md"] {
+        let path = hive.home.path().join("teams").join(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, b"\xff").unwrap();
+    }
+    // The main team's own rules are no other team's.
+    for (line, files) in [
+        (&["main", "web"][..], "teams/main/org-rules/b.md, teams/web/team-rules/d.md"),
+        (&["main"], "teams/main/org-rules/b.md, teams/main/team-rules/c.md"),
+    ] {
+        let text = hive.cascade(line).0.varying_text();
+        let end = format!("\n\nThere are rules that cannot be read: {files}. Say so if it matters.");
+        assert!(text.starts_with("--- Org Rules: main ---\n\nM.") && text.ends_with(&end), "{text}");
+    }
+}
+
+#[test]
+fn the_owner_s_rules_leave_the_fixed_part_short() {
+    let rule = |word: &str, times| format!("{word} ").repeat(times);
+    let (fits, no_room) = (rule("fits", 1_900), rule("room", 4_000));
+    let (cascade, _) = Hive::new(&[("rules/a.md", &fits), ("rules/b.md", &no_room)]).cascade(&["main", "web"]);
+    assert_eq!(cascade.left_out, ["rules/b.md"]);
+    assert!(tokens::of_text(&no_room) < RULES_TOKENS_MAX, "rules of teams may be as long");
+    for role in super::Role::ALL {
+        let owner: Vec<Rule> = cascade.fixed.iter().filter(|rule| rule.source == Source::Owner).cloned().collect();
+        assert_eq!(owner.len(), 1);
+        let whole = tokens::of_text(&Cascade::fixed_of(role, &owner));
+        assert!(whole > OWNER_TOKENS_MAX / 4 && whole < 6_000, "{role:?}: {whole}");
+    }
+}
+
+#[test]
 fn a_rule_that_cannot_be_read_is_a_fault_and_the_others_hold() {
     let hive = Hive::new(&[("rules/a.md", "A."), ("rules/x.md/y", ""), ("teams/main/team-rules/a.md", "T.")]);
     std::fs::write(hive.home.path().join("rules/b.md"), b"\xff").unwrap();
     std::fs::write(hive.home.path().join("teams/main/team-rules/b.md"), b"\xff").unwrap();
     let (cascade, faults) = hive.cascade(&["main"]);
-    assert!(cascade.fixed_text().ends_with("A.") && cascade.varying_text().ends_with("T."));
+    assert!(cascade.fixed_text().ends_with("A.") && cascade.varying_text().contains("\n\nT."));
     let said: Vec<_> = faults.iter().map(Fault::to_string).collect();
     assert_eq!(
         said,
         [
             "rules/x.md: it is a folder, and only files are read: rename it, or move its files up",
-            "rules/b.md: it is not UTF-8 from line 1 on: save it as UTF-8",
-            "team-rules/b.md: it is not UTF-8 from line 1 on: save it as UTF-8",
+            "rules/b.md:1: it is not UTF-8 from here on: save it as UTF-8",
+            "team-rules/b.md:1: it is not UTF-8 from here on: save it as UTF-8",
         ]
     );
 }

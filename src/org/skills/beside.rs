@@ -107,6 +107,21 @@ pub fn files(folder: &Folder, skill: &Skill, faults: &mut Vec<Fault>) -> Vec<Bes
     found
 }
 
+/// The files beside a skill in a few lines, for the end of its text; empty where there are none. Blocks.
+pub fn told(folder: &Folder, skill: &Skill) -> String {
+    let line = |file: &Beside| {
+        let script = if file.script.is_some() { ", a script" } else { "" };
+        format!("\n- {} ({} bytes{script})", shown(&file.path), file.bytes)
+    };
+    match &files(folder, skill, &mut Vec::new())[..] {
+        [] => String::new(),
+        files => {
+            let lines: String = files.iter().map(line).collect();
+            format!("Files beside this skill (`read_skill_file`, and `run_skill_script` for scripts):{lines}")
+        }
+    }
+}
+
 fn walk(own: &Folder, faults: &mut Vec<Fault>) -> Vec<Beside> {
     let mut found = Vec::new();
     let mut open = vec![(String::new(), 1)];

@@ -13,9 +13,9 @@ mod plugins;
 #[cfg(test)]
 mod tests;
 
-use crate::markdown::{Document, Fault, Folder, Kind, Section, Slug, Text, bare};
+use crate::markdown::{Document, Fault, Folder, Kind, Section, Slug, Text};
 
-pub use beside::{Beside, FileText, Interpreter, Refusal, TEXT_BYTES_MAX, files, read_file};
+pub use beside::{Beside, FileText, Interpreter, Refusal, TEXT_BYTES_MAX, files, read_file, told};
 pub use plugins::namespaced;
 
 /// The folder of a team's folder that they are in.
@@ -29,6 +29,7 @@ const DESCRIPTION_CHARS_MAX: usize = 400;
 
 const REQUIRED_TOOLS: &str = "required tools";
 const PURPOSE: &str = "purpose";
+const STEPS: &str = "steps";
 
 /// A skill as it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,6 +106,18 @@ pub fn load(folder: &Folder, team: &str, faults: &mut Vec<Fault>) -> Vec<Skill> 
     skills
 }
 
+/// What skills need that is not there: neither a plugin of the team nor a tool of this program has the name.
+pub(crate) fn check(skills: &[Skill], plugins: &[String], is_tool: impl Fn(&str) -> bool) -> Vec<Fault> {
+    let all = skills.iter().flat_map(|skill| skill.required_tools.iter().map(move |tool| (skill, tool)));
+    let missing = all.filter(|(_, tool)| !plugins.contains(&tool.name) && !is_tool(&tool.name));
+    let fault = |(skill, tool): (&Skill, &RequiredTool)| {
+        let message = format!("neither the team nor the program has a tool `{}`", tool.name);
+        let message = format!("{message}: name one that there is, or take the line out");
+        Fault::warning(&skill.file, Some(tool.line), message)
+    };
+    missing.map(fault).collect()
+}
+
 /// The skill's name by that of its file or folder.
 fn name(named: &str, file: &str, faults: &mut Vec<Fault>) -> Option<Slug> {
     let name = Slug::parse(named).or_else(|| Slug::of(named));
@@ -125,8 +138,7 @@ fn name(named: &str, file: &str, faults: &mut Vec<Fault>) -> Option<Slug> {
 fn read(name: Slug, team: &str, text: &Text, folder: Option<String>, faults: &mut Vec<Fault>) -> Skill {
     let Text { file, text } = text;
     let document = Document::read(file, text, &[REQUIRED_TOOLS, PURPOSE], faults);
-    let title = document.title.as_ref().map(|title| (title.line, title.text.as_str()));
-    let titled = title.and_then(|(line, text)| Some((line, after_word(text, "skill")?)));
+    let titled = document.titled(file, "skill", faults).map(|(name, line)| (line, name));
     let said = titled.or_else(|| document.front.text("name").map(|name| (1, name)));
     if let Some((line, said)) = said
         && Slug::of(said).as_ref() != Some(&name)
@@ -141,6 +153,10 @@ fn read(name: Slug, team: &str, text: &Text, folder: Option<String>, faults: &mu
     let description = document.front.text("description").map(str::to_owned);
     let description = description.or(purpose).filter(|text| !text.is_empty()).unwrap_or(document.lead.clone());
     let required = document.section(file, REQUIRED_TOOLS, faults);
+    let points_of_tools = required.as_ref().map_or(0, |section| section.bullets.len());
+    if titled.is_some() && !document.has_heading(STEPS) && document.points == points_of_tools {
+        faults.push(Fault::warning(file, None, "it has no section `## Steps`: write what is to be done, step by step"));
+    }
     Skill {
         description: base::text::cut(&one_line(&description), DESCRIPTION_CHARS_MAX),
         required_tools: required.map(|section| tools(file, team, &section, faults)).unwrap_or_default(),
@@ -184,12 +200,6 @@ pub(crate) fn says_none(text: &str) -> bool {
 fn is_tool_name(name: &str) -> bool {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     (1..=128).contains(&name.len()) && name.chars().all(fits)
-}
-
-/// What stands behind `Word:` at the beginning of a heading.
-pub(crate) fn after_word<'t>(text: &'t str, word: &str) -> Option<&'t str> {
-    let (head, tail) = text.split_once(':')?;
-    (head.trim().eq_ignore_ascii_case(word) && !tail.trim().is_empty()).then(|| bare(tail))
 }
 
 pub(crate) fn first_paragraph(text: &str) -> String {

@@ -53,7 +53,7 @@ fn faults_of_skills_say_where_and_what_to_do() {
     for (files, expected) in [
         (&[("skills/a.md", "")][..], &["skills/a.md: the skill is empty: write its steps, or take it away"][..]),
         (
-            &[("skills/a.md", "# Skill: b\nSteps.\n")],
+            &[("skills/a.md", "# Skill: b\n1. Go.\n")],
             &["skills/a.md:1: it says `b`, and is called `a` by its file: write the same name"],
         ),
         (
@@ -214,4 +214,29 @@ proptest! {
         std::fs::write(home.path().join("skills").join(format!("x{name}.md")), &text).unwrap();
         loaded(&folder);
     }
+}
+
+#[test]
+fn a_procedure_without_steps_and_a_tool_that_is_not_there_are_told() {
+    let steps = "skills/a.md: it has no section `## Steps`: write what is to be done, step by step";
+    for (text, expected) in [
+        ("# Skill: a\n\n## Required Tools\n- send\n\nDoes it.\n", &[steps][..]),
+        ("# Skill: a\n\nDoes it.\n\n1. Do it.\n", &[]),
+        ("# Skill: a\n\n### Steps\nDo it, then say so.\n", &[]),
+        // Nobody said that it is one of ours.
+        ("# How to do it\n\nDoes it.\n", &[]),
+    ] {
+        let (_home, folder) = folder(&[("skills/a.md", text)]);
+        assert_eq!(loaded(&folder).1, expected, "{text}");
+    }
+    let (_home, folder) = folder(&[("skills/deploy.md", DEPLOY)]);
+    let faults = check(&loaded(&folder).0, &["ship".to_owned()], |_| false);
+    let told: Vec<String> = faults.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        told,
+        [
+            "skills/deploy.md:9: neither the team nor the program has a tool `check`: name one that there is, or take the line out"
+        ]
+    );
+    assert_eq!(check(&loaded(&folder).0, &["ship".to_owned()], |name| name == "check"), []);
 }

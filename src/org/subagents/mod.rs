@@ -13,8 +13,9 @@ mod persona;
 mod tests;
 
 use crate::markdown::{Document, Fault, Folder, Section, Slug, Text};
-use crate::skills::{self, Skill, after_word, first_paragraph, one_line, says_none, shown};
+use crate::skills::{self, Skill, first_paragraph, one_line, says_none, shown};
 
+pub(crate) use persona::check as check_persona;
 pub use persona::{PERSONA_FILE, Persona, persona};
 
 /// The folder of a team's folder that they are in.
@@ -93,8 +94,9 @@ pub fn check(subagents: &[Subagent], skills: &[Skill], is_tool: impl Fn(&str) ->
     let mut faults = Vec::new();
     for subagent in subagents {
         if is_tool(subagent.name.as_str()) {
-            let message = format!("a tool is called `{}` already: give the subagent another name", subagent.name);
-            faults.push(Fault::error(&subagent.file, None, message));
+            let message =
+                format!("a tool is called `{0}` already, and the subagent's is `subagent-{0}`", subagent.name);
+            faults.push(Fault::warning(&subagent.file, None, format!("{message}: give it another name")));
         }
         for skill in subagent.skills.iter().filter(|named| !skills.iter().any(|skill| skill.name == named.name)) {
             let message = format!("the skill `{0}` is not in {1}/: write {1}/{0}.md", skill.name, skills::FOLDER);
@@ -139,8 +141,7 @@ fn read(text: &Text, faults: &mut Vec<Fault>) -> Option<(Subagent, Option<usize>
 fn name(file: &str, document: &Document, faults: &mut Vec<Fault>) -> Option<(Slug, Option<usize>)> {
     let stem = file.rsplit('/').next().unwrap_or(file);
     let stem = stem.get(..stem.len().saturating_sub(3)).unwrap_or(stem);
-    let title = document.title.as_ref();
-    let titled = title.and_then(|title| Some((after_word(&title.text, "agent")?, Some(title.line))));
+    let titled = document.titled(file, "agent", faults).map(|(name, line)| (name, Some(line)));
     let front = || document.front.text("name").map(|name| (name, Some(1)));
     let (said, line) = titled.or_else(front).unwrap_or((stem, None));
     let name = Slug::parse(said).or_else(|| Slug::of(said));

@@ -126,7 +126,7 @@ fn an_empty_section_takes_nothing_of_the_next() {
 
 #[test]
 fn what_is_not_around_a_subagent_is_said() {
-    let skill_file = ("skills/test-ui.md", "# Skill: test-ui\nSteps.\n");
+    let skill_file = ("skills/test-ui.md", "# Skill: test-ui\n1. Go.\n");
     let grep = REACT.replace("react-dev", "grep");
     let (_home, folder) = folder(&[("subagents/react-dev.md", REACT), ("subagents/grep.md", &grep), skill_file]);
     let mut faults = Vec::new();
@@ -135,7 +135,7 @@ fn what_is_not_around_a_subagent_is_said() {
     let said: Vec<_> = check(&subagents, &skills, |name| name == "grep").iter().map(Fault::to_string).collect();
     let missing = "the skill `build-ui` is not in skills/: write skills/build-ui.md, or take the line out";
     let expected = [
-        "subagents/grep.md: a tool is called `grep` already: give the subagent another name".to_owned(),
+        "subagents/grep.md: a tool is called `grep` already, and the subagent's is `subagent-grep`: give it another name".to_owned(),
         format!("subagents/grep.md:18: {missing}"),
         format!("subagents/react-dev.md:18: {missing}"),
     ];
@@ -144,15 +144,14 @@ fn what_is_not_around_a_subagent_is_said() {
 
 #[test]
 fn a_persona_is_its_front_matter_and_what_stands_below() {
-    let text = "---\nname: Ada\ndescription: >\n  Looks after\n  releases.\nmodel: large\nskills: [a]\nmcp: []\n---\n\n# Ada\nCalm.\n";
+    let text =
+        "---\nname: Ada\ndescription: >\n  Looks after\n  releases.\nskills: [a, skills/b.md]\n---\n\n# Ada\nCalm.\n";
     let (_home, folder) = folder(&[("AGENT.md", text)]);
     let mut faults = Vec::new();
     let expected = Persona {
         name: Some("Ada".into()),
         description: "Looks after releases.".into(),
-        model: Some("large".into()),
-        skills: Some(vec!["a".into()]),
-        mcp: Some(Vec::new()),
+        skills: Some(["a", "b"].map(|name| Slug::parse(name).unwrap()).to_vec()),
         text: "# Ada\nCalm.".into(),
     };
     assert_eq!(persona(&folder, &mut faults), Some(expected));
@@ -162,6 +161,24 @@ fn a_persona_is_its_front_matter_and_what_stands_below() {
     assert!(persona(&empty, &mut faults).is_some());
     let said = "AGENT.md: there is nothing below its front matter: write who the agent is, or take the file away";
     assert_eq!(faults.iter().map(Fault::to_string).collect::<Vec<_>>(), [said]);
+}
+
+#[test]
+fn a_key_of_a_persona_without_effect_is_told_with_its_line() {
+    let text = "---\nname: Ada\ndescripton: x\nmodel: large\nMCP:\n  - github\nSkills: [\"no skill!\"]\ncolour: red\n---\nCalm.\n";
+    let (_home, folder) = folder(&[("AGENT.md", text)]);
+    let mut faults = Vec::new();
+    persona(&folder, &mut faults);
+    let said: Vec<_> = faults.iter().map(Fault::to_string).collect();
+    let expected = [
+        "AGENT.md:3: `descripton` has no effect here: did you mean `description`?".to_owned(),
+        "AGENT.md:4: `model` has no effect here: what the team may do is for `provider_profile` of its config.yaml to say"
+            .to_owned(),
+        "AGENT.md:5: `MCP` has no effect here: what the team may do is for `mcp_servers` of its config.yaml to say".to_owned(),
+        "AGENT.md:8: `colour` has no effect here: there are `name`, `description`, `skills`".to_owned(),
+        format!("AGENT.md: `no skill!` is no name of a skill: write it with {}", Slug::FORM),
+    ];
+    assert_eq!(said, expected);
 }
 
 /// A subagent as somebody could write it: names and texts by chance, and one of the many forms.

@@ -4,8 +4,10 @@
 //! and slots are no right: they bound a team's own turns.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use super::config::{Browser, Bucket, Budgets, TeamConfig};
+use super::forms::EVERY;
 
 /// Stands where no host is left: an empty list would be one that was never written, and allow every host. The domain
 /// `.invalid` has no hosts (RFC 2606).
@@ -22,7 +24,7 @@ impl TeamConfig {
             rate_limit_buckets: cut_buckets(&self.rate_limit_buckets, &parent.rate_limit_buckets),
             browser: cut_browser(self.browser.as_ref(), parent.browser.as_ref(), domains.as_deref()),
             allowed_domains: domains,
-            mcp_servers: self.mcp_servers.iter().filter(|name| parent.mcp_servers.contains(name)).cloned().collect(),
+            mcp_servers: cut_servers(&self.mcp_servers, &parent.mcp_servers),
             budgets: Budgets {
                 daily_usd: least(self.budgets.daily_usd, parent.budgets.daily_usd),
                 daily_tokens: least(self.budgets.daily_tokens, parent.budgets.daily_tokens),
@@ -32,11 +34,11 @@ impl TeamConfig {
         }
     }
 
-    /// What of this is more than such a parent has: the keys, each with the reason.
-    pub fn excess(&self, parent: &TeamConfig) -> Vec<String> {
+    /// What of this is more than such a parent has.
+    pub fn excess(&self, parent: &TeamConfig) -> Vec<Excess> {
         let mut more = Vec::new();
         if self.shell_network && !parent.shell_network {
-            more.push("`shell_network`: your own shell has no network".to_owned());
+            more.push(Excess::of("shell_network", "the shell of the team above has no network"));
         }
         let hosts = parent.allowed_domains.as_deref();
         more.extend(beyond_hosts("allowed_domains", self.allowed_domains.as_deref(), &[hosts]));
@@ -45,19 +47,19 @@ impl TeamConfig {
         let (own, theirs) = (of_browser(self), of_browser(parent));
         more.extend(beyond_hosts("browser.allowed_domains", own.as_deref(), &[hosts, theirs.as_deref()]));
         if self.browser.is_some() && parent.browser.is_none() {
-            more.push("`browser`: you have none yourself".to_owned());
+            more.push(Excess::of("browser", "the team above has none"));
         }
-        let servers = self.mcp_servers.iter().filter(|name| !parent.mcp_servers.contains(name));
-        more.extend(servers.map(|name| format!("`mcp_servers`: you may not use `{name}` yourself")));
+        let servers = self.mcp_servers.iter().filter(|name| !has_server(&parent.mcp_servers, name));
+        more.extend(servers.map(|name| Excess::of("mcp_servers", format!("the team above may not use `{name}`"))));
         let budgets = [
             ("budgets.daily_usd", beyond(self.budgets.daily_usd, parent.budgets.daily_usd)),
             ("budgets.daily_tokens", beyond(self.budgets.daily_tokens, parent.budgets.daily_tokens)),
         ];
-        more.extend(budgets.iter().filter(|(_, more)| *more).map(|(key, _)| format!("`{key}`: your own is lower")));
+        more.extend(budgets.iter().filter(|(_, more)| *more).map(|(key, _)| Excess::of(*key, LOWER)));
         for (key, bucket) in &self.rate_limit_buckets {
             let theirs = parent.rate_limit_buckets.get(key);
             if theirs.is_some_and(|theirs| bucket.rps > theirs.rps || bucket.burst > theirs.burst) {
-                more.push(format!("`rate_limit_buckets.{key}`: your own is lower"));
+                more.push(Excess::of(format!("rate_limit_buckets.{key}"), LOWER));
             }
         }
         let profiles = [
@@ -65,8 +67,32 @@ impl TeamConfig {
             ("memory_embedding", &self.memory_embedding, &parent.memory_embedding),
         ];
         let other = profiles.iter().filter(|(_, own, theirs)| own.is_some() && own != theirs && !is_root(parent));
-        more.extend(other.map(|(key, ..)| format!("`{key}`: only the main team chooses another one than its own")));
+        let only = "only a child of the main team has another one than the team above";
+        more.extend(other.map(|(key, ..)| Excess::of(*key, only)));
         more
+    }
+}
+
+/// Something that a configuration asks for, and the team above does not have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Excess {
+    /// The key, with those above it.
+    pub key: String,
+    /// Why it cannot be had.
+    pub why: String,
+}
+
+const LOWER: &str = "that of the team above is lower";
+
+impl Excess {
+    fn of(key: impl Into<String>, why: impl Into<String>) -> Excess {
+        Excess { key: key.into(), why: why.into() }
+    }
+}
+
+impl fmt::Display for Excess {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}`: {}", self.key, self.why)
     }
 }
 
@@ -92,10 +118,10 @@ fn least<N: PartialOrd>(own: Option<N>, parents: Option<N>) -> Option<N> {
 }
 
 /// What of a list of hosts one of these lists does not have.
-fn beyond_hosts(key: &str, own: Option<&[String]>, by: &[Option<&[String]>]) -> Vec<String> {
+fn beyond_hosts(key: &str, own: Option<&[String]>, by: &[Option<&[String]>]) -> Vec<Excess> {
     let has = |domain: &str| domain == NO_HOST || by.iter().all(|by| covered(domain, *by));
     let more = own.unwrap_or_default().iter().filter(|domain| !has(domain));
-    more.map(|domain| format!("`{key}`: you may not ask `{domain}` yourself")).collect()
+    more.map(|domain| Excess::of(key, format!("the team above may not ask `{domain}`"))).collect()
 }
 
 /// Whether all that a pattern names is named by one of these; `None` names every host.
@@ -126,6 +152,21 @@ fn cut_domains(own: Option<&[String]>, parents: Option<&[String]>) -> Option<Vec
         both.push(NO_HOST.to_owned());
     }
     Some(both)
+}
+
+fn has_server(servers: &[String], name: &String) -> bool {
+    servers.contains(name) || servers.iter().any(|known| known == EVERY)
+}
+
+/// The servers that both name.
+fn cut_servers(own: &[String], parents: &[String]) -> Vec<String> {
+    let mut both: Vec<String> = own.iter().filter(|name| has_server(parents, name)).cloned().collect();
+    for name in parents {
+        if has_server(own, name) && !both.contains(name) {
+            both.push(name.clone());
+        }
+    }
+    both
 }
 
 fn cut_browser(own: Option<&Browser>, parents: Option<&Browser>, hosts: Option<&[String]>) -> Option<Browser> {
@@ -166,7 +207,7 @@ mod tests {
         fn config()(
             allowed_domains in domains(),
             browser_domains in option::of(domains()),
-            mcp_servers in vec(prop::sample::select(vec!["one", "two"]).prop_map(str::to_owned), 0..3),
+            mcp_servers in vec(prop::sample::select(vec!["one", "two", "*"]).prop_map(str::to_owned), 0..3),
             (daily_usd, daily_tokens) in (option::of(0.0..10.0), option::of(0..10_u64)),
             buckets in prop::collection::btree_map("[ab]", (1..5_u32, 1..5_u32), 0..3),
             (shell_network, root) in any::<(bool, bool)>(),
@@ -197,7 +238,11 @@ mod tests {
         #[test]
         fn what_is_in_force_is_never_more_than_the_parent_s(child in config(), parent in config()) {
             let force = child.within(&parent);
-            prop_assert_eq!(force.excess(&parent), Vec::<String>::new());
+            prop_assert_eq!(force.excess(&parent), Vec::<Excess>::new());
+            for server in ["one", "two", "other"].map(str::to_owned) {
+                let both = has_server(&child.mcp_servers, &server) && has_server(&parent.mcp_servers, &server);
+                prop_assert_eq!(has_server(&force.mcp_servers, &server), both, "{}", server);
+            }
             for host in ["a.org", "b.a.org", "c.b.a.org", "c.net", "d.e"] {
                 let both = allows(child.allowed_domains.as_ref(), host) && allows(parent.allowed_domains.as_ref(), host);
                 prop_assert_eq!(allows(force.allowed_domains.as_ref(), host), both, "{}", host);
@@ -215,7 +260,8 @@ mod tests {
             let force = child.within(&parent);
             prop_assert_eq!(force.within(&parent), force.clone());
             prop_assert!(!child.excess(&parent).is_empty() || force.shell_network == child.shell_network);
-            prop_assert!(!child.excess(&parent).is_empty() || force.mcp_servers == child.mcp_servers);
+            let servers = child.mcp_servers.iter().all(|name| has_server(&force.mcp_servers, name));
+            prop_assert!(!child.excess(&parent).is_empty() || servers);
         }
     }
 
@@ -227,21 +273,25 @@ mod tests {
              rate_limit_buckets: {k: {rps: 1, burst: 1}}",
         );
         for (text, key) in [
-            ("allowed_domains: ['*']", "`allowed_domains`: you may not ask `*` yourself"),
-            ("allowed_domains: [a.org]", "`allowed_domains`: you may not ask `a.org` yourself"),
+            ("allowed_domains: ['*']", "`allowed_domains`: the team above may not ask `*`"),
+            ("allowed_domains: [a.org]", "`allowed_domains`: the team above may not ask `a.org`"),
             ("allowed_domains: [x.a.org, '*.x.a.org', b.org]", ""),
-            ("allowed_domains: [xa.org]", "`allowed_domains`: you may not ask `xa.org` yourself"),
-            ("shell_network: true", "`shell_network`: your own shell has no network"),
-            ("browser: {}", "`browser`: you have none yourself"),
-            ("mcp_servers: [github]", "`mcp_servers`: you may not use `github` yourself"),
-            ("budgets: {daily_usd: 1.5}", "`budgets.daily_usd`: your own is lower"),
+            ("allowed_domains: [xa.org]", "`allowed_domains`: the team above may not ask `xa.org`"),
+            ("shell_network: true", "`shell_network`: the shell of the team above has no network"),
+            ("browser: {}", "`browser`: the team above has none"),
+            ("mcp_servers: [github]", "`mcp_servers`: the team above may not use `github`"),
+            ("budgets: {daily_usd: 1.5}", "`budgets.daily_usd`: that of the team above is lower"),
             ("budgets: {daily_usd: 1, daily_tokens: 5}", ""),
-            ("rate_limit_buckets: {k: {rps: 2}}", "`rate_limit_buckets.k`: your own is lower"),
+            ("rate_limit_buckets: {k: {rps: 2}}", "`rate_limit_buckets.k`: that of the team above is lower"),
             ("rate_limit_buckets: {other: {rps: 2}}", ""),
-            ("provider_profile: dear", "`provider_profile`: only the main team chooses another one than its own"),
+            (
+                "provider_profile: dear",
+                "`provider_profile`: only a child of the main team has another one than the team above",
+            ),
             ("provider_profile: cheap", ""),
         ] {
-            assert_eq!(config(text).excess(&parent).join(", "), key, "{text}");
+            let told: Vec<String> = config(text).excess(&parent).iter().map(ToString::to_string).collect();
+            assert_eq!(told.join(", "), key, "{text}");
         }
         let root = TeamConfig::default();
         assert!(config("provider_profile: dear").excess(&root).is_empty());

@@ -7,6 +7,7 @@ use base::TeamName;
 use serde::{Deserialize, Serialize};
 
 use super::fields;
+use crate::markdown;
 
 /// The name of the file in the team's folder.
 pub const FILE: &str = "config.yaml";
@@ -52,7 +53,7 @@ pub struct TeamConfig {
     /// Whether it has a browser, and for what.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub browser: Option<Browser>,
-    /// The names of the servers whose tools it may use.
+    /// The names of the servers whose tools it may use; `*` for every one that its parent has.
     #[serde(default, deserialize_with = "fields::servers", skip_serializing_if = "Vec::is_empty")]
     pub mcp_servers: Vec<String>,
     /// What it may spend in a UTC day.
@@ -61,8 +62,8 @@ pub struct TeamConfig {
     /// Whether its shell may use the network. Default no.
     #[serde(default)]
     pub shell_network: bool,
-    /// The profile that makes the vectors of its memory; left out: its parent's.
-    #[serde(default, deserialize_with = "fields::profile", skip_serializing_if = "Option::is_none")]
+    /// What makes the vectors of its memory: a profile, for its own model, or `profile:model`; left out: its parent's.
+    #[serde(default, deserialize_with = "fields::embedding", skip_serializing_if = "Option::is_none")]
     pub memory_embedding: Option<String>,
 }
 
@@ -103,6 +104,13 @@ pub struct Browser {
 impl Browser {
     fn timeout() -> u32 {
         30_000
+    }
+}
+
+impl Default for Browser {
+    /// What an empty mapping says.
+    fn default() -> Self {
+        Browser { allowed_domains: None, timeout_ms: Browser::timeout() }
     }
 }
 
@@ -150,10 +158,7 @@ impl TeamConfig {
     /// Says the line, the key, and what is to be written there.
     pub fn parse(file: &str, text: &str) -> Result<TeamConfig, ConfigFault> {
         let fault = |line, key: String, message: String| ConfigFault { file: file.to_owned(), line, key, message };
-        if text.len() > FILE_BYTES_MAX {
-            let message = format!("has {} bytes, and may have {FILE_BYTES_MAX}", text.len());
-            return Err(fault(None, String::new(), message));
-        }
+        short_enough(text.len()).map_err(|message| fault(None, String::new(), message))?;
         let mut key = String::new();
         let read = serde_saphyr::with_deserializer_from_str_with_options(text, fields::options(), |yaml| {
             let config: Result<Option<TeamConfig>, _> = serde_path_to_error::deserialize(yaml);
@@ -176,6 +181,26 @@ impl TeamConfig {
     pub fn to_yaml(&self) -> anyhow::Result<String> {
         serde_saphyr::to_string(self).map_err(|error| anyhow::anyhow!("write a team's configuration: {error}"))
     }
+}
+
+/// The text of a file's bytes, of which not all need to be there where it is too long.
+///
+/// # Errors
+/// Where it is too long, or no text: from which line on.
+pub(super) fn text_of(file: &str, bytes: Vec<u8>) -> Result<String, ConfigFault> {
+    // Of what is too long the last character may be in pieces.
+    let short = short_enough(bytes.len()).map_err(|message| (None, message));
+    short.and_then(|()| markdown::as_text(bytes)).map_err(|(line, message)| {
+        let line = line.and_then(|line| u64::try_from(line).ok());
+        ConfigFault { file: file.to_owned(), line, key: String::new(), message }
+    })
+}
+
+fn short_enough(bytes: usize) -> Result<(), String> {
+    if bytes <= FILE_BYTES_MAX {
+        return Ok(());
+    }
+    Err(format!("it has more than {FILE_BYTES_MAX} bytes: shorten it"))
 }
 
 impl Default for TeamConfig {
@@ -201,7 +226,7 @@ impl Default for TeamConfig {
     }
 }
 
-/// What is wrong with a file.
+/// What is wrong with a file. Shown as `config.yaml:2: `max_steps`: what is wrong`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigFault {
     /// The file, as whoever reads this knows it.
@@ -218,10 +243,10 @@ impl fmt::Display for ConfigFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.file)?;
         if let Some(line) = self.line {
-            write!(f, ", line {line}")?;
+            write!(f, ":{line}")?;
         }
         if !self.key.is_empty() {
-            write!(f, ", `{}`", self.key)?;
+            write!(f, ": `{}`", self.key)?;
         }
         write!(f, ": {}", self.message)
     }

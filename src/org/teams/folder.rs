@@ -122,8 +122,8 @@ impl Folders {
         Ok(found)
     }
 
-    /// The text of a team's configuration; `None` where it has none.
-    pub fn config(&self, team: &TeamName) -> Result<Option<String>> {
+    /// What stands in a team's configuration, at most one byte more than it may have; `None` where it has none.
+    pub fn config(&self, team: &TeamName) -> Result<Option<Vec<u8>>> {
         let context = || format!("read the configuration of {team}");
         let dir = match self.0.open_dir_nofollow(team.as_str()) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -135,10 +135,10 @@ impl Folders {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             file => file.with_context(context)?,
         };
-        let mut text = String::new();
+        let mut bytes = Vec::new();
         let most = u64::try_from(config::FILE_BYTES_MAX).unwrap_or(u64::MAX).saturating_add(1);
-        file.take(most).read_to_string(&mut text).with_context(context)?;
-        Ok(Some(text))
+        file.take(most).read_to_end(&mut bytes).with_context(context)?;
+        Ok(Some(bytes))
     }
 
     fn remove(&self, name: &str) -> Result<()> {

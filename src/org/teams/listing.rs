@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 use base::{Moment, TeamName, clock};
 use store::Conn;
+use store::runs::{self, Answering};
 use store::tasks::{self, Running};
 use store::teams::{self, Team};
 use store::usage::{self, By, Spent};
@@ -46,8 +47,10 @@ pub async fn below(conn: &mut Conn, root: &TeamName, recursive: bool) -> Result<
 pub struct Seen {
     /// The team.
     pub listed: Listed,
-    /// What it works at now; the root team at one task in each topic.
+    /// The tasks that it works at now; the root team at one in each topic.
     pub running: Vec<Running>,
+    /// What its sessions are asked now in the middle of turns: by the team above it, or its subagents by itself.
+    pub asked: Vec<Answering>,
     /// What it has spent in the UTC day of now, its children's turns not counted.
     pub spent: Spent,
 }
@@ -59,6 +62,10 @@ pub async fn whole(conn: &mut Conn, now: Moment) -> Result<Vec<Seen>> {
     let mut running: BTreeMap<String, Vec<Running>> = BTreeMap::new();
     for task in tasks::running(conn).await? {
         running.entry(task.team.to_string()).or_default().push(task);
+    }
+    let mut asked: BTreeMap<String, Vec<Answering>> = BTreeMap::new();
+    for question in runs::answering(conn).await? {
+        asked.entry(question.team.to_string()).or_default().push(question);
     }
     let mut spent: BTreeMap<String, Spent> =
         usage::by(conn, By::Team, clock::day(now), u32::MAX).await?.into_iter().collect();
@@ -74,8 +81,8 @@ pub async fn whole(conn: &mut Conn, now: Moment) -> Result<Vec<Seen>> {
     while let Some(listed) = next.pop() {
         let name = listed.team.name.as_str();
         next.extend(children.remove(name).unwrap_or_default().into_iter().rev());
-        let (running, spent) = (running.remove(name).unwrap_or_default(), spent.remove(name).unwrap_or_default());
-        seen.push(Seen { listed, running, spent });
+        let (running, asked) = (running.remove(name).unwrap_or_default(), asked.remove(name).unwrap_or_default());
+        seen.push(Seen { spent: spent.remove(name).unwrap_or_default(), listed, running, asked });
     }
     Ok(seen)
 }

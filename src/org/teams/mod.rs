@@ -3,10 +3,12 @@
 //! | file | one thing |
 //! |---|---|
 //! | `config`, `fields` | `config.yaml` of a team |
+//! | `forms` | how its single values are written, there and where the owner writes them |
 //! | `bounds` | no team has more than its parent: pure |
 //! | `confirm` | people decide about a task for a busy team |
 //! | `folder` | the teams' folders, made and deleted as a whole |
 //! | `tree` | [`Tree`]: what all of this needs |
+//! | `written` | a team's file as it stands, with its lines |
 //! | `spawn`, `shutdown` | a team comes into being, or goes: everything or nothing |
 //! | `settle` | what a crash left of either, finished or undone |
 //! | `scope` | what a team is for, in words |
@@ -20,6 +22,7 @@ pub mod config;
 pub mod confirm;
 mod fields;
 mod folder;
+pub mod forms;
 pub mod listing;
 mod scope;
 mod settle;
@@ -28,10 +31,14 @@ mod spawn;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod written;
 
+pub use bounds::Excess;
 pub use config::{Browser, Bucket, Budgets, ConfigFault, TeamConfig};
+pub use fields::DESCRIPTION_CHARS_MAX;
 pub use listing::Listed;
 pub use settle::Settled;
-pub use shutdown::Closed;
-pub use spawn::{Spawned, Wish};
+pub use shutdown::{Closed, Promise};
+pub use spawn::{Spawned, Wish, Wisher};
 pub use tree::{Rules, Tree, TreeError};
+pub use written::Written;

@@ -1,6 +1,7 @@
 //! What a team is for, in words: hints for whoever routes, and where its learning looks.
 
-use base::TeamName;
+use base::text::{is_unseen, quoted};
+use base::{Scrub, TeamName};
 use store::Conn;
 use store::teams;
 
@@ -12,15 +13,22 @@ const KEYWORD_CHARS_MAX: usize = 80;
 /// The words of a scope as they are kept: trimmed, in lower case, each once, sorted.
 ///
 /// # Errors
-/// Refused where one is empty or too long, or there are too many.
-pub(super) fn keywords(words: &[String], most: usize) -> Result<Vec<String>, TreeError> {
+/// Refused where one is no word, is too long, or holds a secret, or there are too many.
+pub(super) fn keywords(words: &[String], most: usize, scrub: &Scrub) -> Result<Vec<String>, TreeError> {
     let mut kept: Vec<String> = Vec::with_capacity(words.len());
     for word in words {
-        let word = word.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
-        if word.is_empty() || word.chars().count() > KEYWORD_CHARS_MAX {
+        let word = word.split_whitespace().collect::<Vec<_>>().join(" ");
+        // Before anything is said of it, and before it is in lower case: then nobody would know it any more.
+        if scrub.finds_in(&word) {
+            let why = "a scope keyword holds a secret: keywords are read by every team that routes, so leave it out";
+            return Err(TreeError::refused(why));
+        }
+        let word = word.to_lowercase();
+        let is_word = word.contains(char::is_alphanumeric) && !word.contains(is_unseen);
+        if !is_word || word.chars().count() > KEYWORD_CHARS_MAX {
             return Err(TreeError::refused(format!(
                 "`{}` is no scope keyword: a few words, up to {KEYWORD_CHARS_MAX} characters",
-                base::text::headline(&word, 60)
+                quoted(&word, 60)
             )));
         }
         kept.push(word);
@@ -49,7 +57,8 @@ impl Tree {
         if add.is_empty() && remove.is_empty() {
             return Err(TreeError::refused("nothing to change: say scope_add, scope_remove or both"));
         }
-        let (add, remove) = (keywords(add, most)?, keywords(remove, most)?);
+        let scrub = &self.inner.scrub;
+        let (add, remove) = (keywords(add, most, scrub)?, keywords(remove, most, scrub)?);
         let change = async |conn: &mut Conn| {
             if !teams::is_child(conn, parent, team).await? {
                 return Ok(Err(format!("`{team}` is no child of `{parent}`: `list_teams` shows the children")));

@@ -66,10 +66,25 @@ impl Tree {
         };
         let folders = self.inner.folders.off_thread("look through the teams' folders", sweep).await?;
         let names = self.inner.db.read(async |conn: &mut Conn| teams::names(conn).await).await?;
-        settled.strangers =
-            folders.iter().filter(|team| !team.is_main() && names.binary_search(team).is_err()).cloned().collect();
+        settled.strangers = strangers(&folders, &names);
         settled.homeless =
             names.into_iter().filter(|team| !team.is_main() && folders.binary_search(team).is_err()).collect();
         Ok(())
     }
+
+    /// The folders that have the name of a team and belong to none. Changes nothing.
+    ///
+    /// # Errors
+    /// Where rows or folders cannot be read.
+    pub async fn strangers(&self) -> Result<Vec<TeamName>> {
+        let find = |folders: &Folders| Ok(folders.find()?.teams);
+        let folders = self.inner.folders.off_thread("look through the teams' folders", find).await?;
+        let names = self.inner.db.read(async |conn: &mut Conn| teams::names(conn).await).await?;
+        Ok(strangers(&folders, &names))
+    }
+}
+
+/// Of these folders those that none of these teams has; both are sorted.
+fn strangers(folders: &[TeamName], names: &[TeamName]) -> Vec<TeamName> {
+    folders.iter().filter(|team| !team.is_main() && names.binary_search(team).is_err()).cloned().collect()
 }

@@ -1,16 +1,34 @@
-//! A team goes: first it takes nothing more, then its turns end, then its rows and its folder go.
+//! A team goes: first it takes nothing more, then its turns end, then its folder, its database and its rows go.
 //!
 //! That it is closing is a row; from then on there is no way back, and a crash is finished by [`Tree::settle`].
 
 use std::future::Future;
 
 use anyhow::Result;
-use base::TeamName;
+use base::{RunId, TeamName};
 use store::tasks::{self, StopAsked};
 use store::teams::{self, State};
-use store::{Bell, Conn, memory};
+use store::{Bell, Conn, calls};
 
 use super::tree::{Tree, TreeError};
+
+/// How many tasks of a team, and turns in which it was only asked, go in one transaction: each may have thousands of rows
+/// of its own, and everybody else who writes waits meanwhile.
+const WORK_AT_ONCE: u32 = 100;
+
+/// The call that wants teams gone. What it comes to is written down in the transaction from which on there is no way back:
+/// a crash after that is finished by [`Tree::settle`], and the call is not made again.
+#[derive(Clone, Debug)]
+pub struct Promise {
+    /// The turn.
+    pub run: RunId,
+    /// The step of it.
+    pub step: i64,
+    /// The model's id of the call.
+    pub call_id: String,
+    /// What it comes to where these teams are gone, the deepest first.
+    pub words: fn(&[TeamName]) -> String,
+}
 
 /// What has gone.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +39,7 @@ pub struct Closed {
 
 impl Tree {
     /// Takes a child of `parent` away, with everything that is its own, and with `cascade` everything below it too, the
-    /// deepest first. It goes on to the end when whoever waits for it goes.
+    /// deepest first. It goes on to the end when whoever waits for it goes. `promise` is the call that wants it, if one does.
     ///
     /// `held` gives what is kept until the end, once nobody works with these teams any more but by their rows: it is asked
     /// when the teams are closing.
@@ -33,6 +51,7 @@ impl Tree {
         parent: &TeamName,
         name: &TeamName,
         cascade: bool,
+        promise: Option<Promise>,
         held: impl FnOnce(Vec<TeamName>) -> F + Send + 'static,
     ) -> Result<Closed, TreeError>
     where
@@ -41,7 +60,7 @@ impl Tree {
     {
         let (tree, parent, name) = (self.clone(), parent.clone(), name.clone());
         let whole = async move {
-            let teams = tree.begin_to_close(&parent, &name, cascade).await?;
+            let teams = tree.begin_to_close(&parent, &name, cascade, promise.as_ref()).await?;
             if !tree.ended(&teams).await? {
                 let why = format!(
                     "`{name}` takes nothing more, and its running work has not ended yet: it goes at the \
@@ -64,6 +83,7 @@ impl Tree {
         parent: &TeamName,
         name: &TeamName,
         cascade: bool,
+        promise: Option<&Promise>,
     ) -> Result<Vec<TeamName>, TreeError> {
         let begin = async |conn: &mut Conn| {
             if !teams::is_child(conn, parent, name).await? {
@@ -87,7 +107,11 @@ impl Tree {
                 tasks::drop_queue(conn, &team.name).await?;
                 tasks::stop_team(conn, &team.name, StopAsked::Closing).await?;
             }
-            Ok(Ok(below.into_iter().map(|team| team.name).collect()))
+            let names: Vec<TeamName> = below.into_iter().map(|team| team.name).collect();
+            if let Some(Promise { run, step, call_id, words }) = promise {
+                calls::promise(conn, *run, *step, call_id, &words(&names)).await?;
+            }
+            Ok(Ok(names))
         };
         self.inner.db.tx("begin to close teams", begin).await?.map_err(TreeError::Refused)
     }
@@ -141,16 +165,16 @@ impl Tree {
         self.inner.db.tx("close teams", tell).await
     }
 
-    /// Takes everything away of a team that is closing and has no children.
+    /// Takes everything away of a team that is closing and has no children. Its row goes last: while it is there, what was
+    /// cut off is found again.
     pub(super) async fn remove_whole(&self, team: &TeamName) -> Result<()> {
         let name = team.clone();
         self.inner.folders.off_thread("put a team's folder away", move |folders| folders.throw_away(&name)).await?;
-        let remove = async |conn: &mut Conn| {
-            memory::remove_team(conn, team).await?;
-            teams::remove_belongings(conn, team).await?;
-            teams::remove(conn, team).await
-        };
-        self.inner.db.tx("remove a team", remove).await?;
+        self.remove_database(team).await?;
+        let some = async |conn: &mut Conn| teams::remove_some_work(conn, team, WORK_AT_ONCE).await;
+        while self.inner.db.tx("remove some work of a team", some).await? {}
+        self.inner.db.tx("remove a team", async |conn: &mut Conn| teams::remove(conn, team).await).await?;
+        self.forget(team);
         let name = team.clone();
         self.inner.folders.off_thread("delete a team's folder", move |folders| folders.sweep(&name)).await
     }

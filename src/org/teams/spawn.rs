@@ -1,16 +1,16 @@
 //! A team comes into being: everything or nothing.
 //!
 //! Its row says `spawning` before anything else is there; then comes its folder, whole; then, in one transaction, its
-//! scope, its secrets, its first task, and that it is no longer being made. What fails on the way is undone; what a crash
-//! cuts off, [`Tree::settle`] undoes.
+//! scope, its secrets, its first task, the result of the call that wished for it, and that it is no longer being made. What
+//! fails on the way is undone; what a crash cuts off, [`Tree::settle`] undoes.
 
 use std::collections::BTreeMap;
 
 use anyhow::{Context, anyhow};
-use base::{RunId, Secret, TaskId, TeamName};
-use store::Conn;
+use base::{Moment, RunId, Secret, TaskId, TeamName};
 use store::tasks::{self, Kind, New, Origin, Priority};
 use store::teams::{self, State};
+use store::{Conn, calls, vault};
 
 use super::config::TeamConfig;
 use super::folder::Folders;
@@ -37,12 +37,24 @@ pub struct Wish {
     pub init_context: Option<String>,
     /// Its secrets, by key.
     pub credentials: BTreeMap<String, Secret>,
-    /// Where its secrets lay in its parent's vault until now: the beginning of their keys. They go from there.
-    pub handed: Option<String>,
     /// Where the wish came from: its first task has the same origin.
     pub origin: Origin,
-    /// The turn in which it was wished for.
-    pub cause: Option<RunId>,
+    /// The call that wishes for it, if one does. Secrets of it that were put aside in the parent's vault go from there.
+    pub call: Option<Wisher>,
+}
+
+/// The call that wishes for a team. Its result is written in the transaction that opens the team: until then nothing of the
+/// team outlives a crash, and the call is made again.
+#[derive(Clone, Debug)]
+pub struct Wisher {
+    /// The turn.
+    pub run: RunId,
+    /// The step of it.
+    pub step: i64,
+    /// The model's id of the call.
+    pub call_id: String,
+    /// What it comes to where the wish has come true, with this first task.
+    pub words: fn(&Wish, TaskId) -> String,
 }
 
 /// A team that has come into being.
@@ -64,7 +76,7 @@ impl Tree {
 
     async fn spawn_whole(&self, mut wish: Wish) -> Result<Spawned, TreeError> {
         wish.credentials.values().for_each(|secret| self.inner.scrub.learn(secret));
-        wish.scope = keywords(&wish.scope, self.inner.rules.scope_max)?;
+        wish.scope = keywords(&wish.scope, self.inner.rules.scope_max, &self.inner.scrub)?;
         let config = self.file_of(&mut wish)?;
         let context = self.context(&wish)?;
         let known = self.inner.db.read(async |conn: &mut Conn| teams::get(conn, &wish.name).await).await?;
@@ -77,7 +89,15 @@ impl Tree {
         }
         self.name(&wish).await?;
         let name = wish.name.clone();
-        let make = move |folders: &Folders| folders.make(&name, &config, context.as_deref());
+        let tables = self.inner.tables.clone();
+        let make = move |folders: &Folders| {
+            let is_made = folders.make(&name, &config, context.as_deref())?;
+            if is_made {
+                // One that is there is none of its own, whatever left it behind.
+                tables.remove(&name)?;
+            }
+            Ok(is_made)
+        };
         let opened = match self.inner.folders.off_thread("make a team's folder", make).await {
             Ok(true) => self.open_team(&wish).await,
             Ok(false) => {
@@ -160,18 +180,15 @@ impl Tree {
                     Err(VaultError::Refused(why)) => return Err(anyhow::Error::new(why)),
                 }
             }
-            if let Some(prefix) = &wish.handed {
-                for row in store::vault::list(conn, &wish.parent, prefix).await? {
-                    self.inner.vault.remove(conn, &wish.parent, &row.key).await?;
-                }
-            }
             let task = New {
                 priority: Priority::Critical,
                 giver: Some(&wish.parent),
-                cause: wish.cause,
+                cause: wish.call.as_ref().map(|call| call.run),
                 ..New::of(&wish.name, Kind::Bootstrap, BOOTSTRAP, &wish.origin)
             };
-            Ok(Spawned { bootstrap: tasks::give(conn, &task, now).await? })
+            let bootstrap = tasks::give(conn, &task, now).await?;
+            self.answer(conn, wish, bootstrap, now).await?;
+            Ok(Spawned { bootstrap })
         };
         self.inner.db.tx("open a team", open).await.map_err(|error| {
             match error.downcast_ref::<crate::vault::Refusal>() {
@@ -179,6 +196,19 @@ impl Tree {
                 None => TreeError::Broken(error),
             }
         })
+    }
+
+    /// Writes down what the call comes to that wished for it, whose secrets have a place of their own now.
+    async fn answer(&self, conn: &mut Conn, wish: &Wish, bootstrap: TaskId, now: Moment) -> anyhow::Result<()> {
+        let Some(Wisher { run, step, call_id, words }) = &wish.call else { return Ok(()) };
+        for row in vault::list(conn, &wish.parent, &vault::handed(*run, *step, call_id)).await? {
+            self.inner.vault.remove(conn, &wish.parent, &row.key).await?;
+        }
+        let result = self.inner.scrub.clean(&words(wish, bootstrap));
+        let sender = wish.origin.sender.as_ref();
+        let made = calls::Made { team: &wish.parent, sender, run: *run, step: *step, call_id };
+        calls::settle(conn, made, &result, now).await?;
+        Ok(())
     }
 
     /// Takes back what there is of a team that is being made.

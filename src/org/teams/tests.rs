@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use base::{Clock, Moment, Scrub, Secret, Stop, TaskId, TeamName};
+use store::tables::{Ask, Tables};
 use store::tasks::{self, End, Kind, New, Origin, StopAsked};
 use store::teams::{self, State};
 use store::{Bell, Conn, Db, memory};
@@ -46,9 +48,8 @@ fn wish(name: &str, parent: &str) -> Wish {
         scope: vec!["Deploys ".to_owned(), "uptime".to_owned(), "deploys".to_owned()],
         init_context: Some(format!("The service is at example.org; its token is {SECRET}.")),
         credentials: BTreeMap::from([("TOKEN".to_owned(), Secret::new(SECRET))]),
-        handed: None,
         origin: Origin::default(),
-        cause: None,
+        call: None,
         name,
         parent,
     }
@@ -60,7 +61,7 @@ impl World {
     }
 
     async fn close(&self, parent: &str, name: &str, cascade: bool) -> Result<Vec<String>, String> {
-        let closed = self.tree.close(&team(parent), &team(name), cascade, async |_| Ok(())).await;
+        let closed = self.tree.close(&team(parent), &team(name), cascade, None, async |_| Ok(())).await;
         let names = |closed: Closed| closed.teams.iter().map(ToString::to_string).collect();
         closed.map(names).map_err(|error| error.to_string())
     }
@@ -139,12 +140,29 @@ impl World {
 
     /// Nothing of the team is there.
     fn is_gone(&self, name: &str) -> bool {
-        self.rows_of(name).is_empty() && !self.folders().iter().any(|folder| folder.ends_with(name))
+        self.rows_of(name).is_empty()
+            && !self.folders().iter().any(|folder| folder.ends_with(name))
+            && self.databases().iter().all(|file| !file.starts_with(&format!("{name}.")))
     }
 
-    /// Rows of every sort for a team that is at work.
+    /// The files of the teams' own databases.
+    fn databases(&self) -> Vec<String> {
+        let Ok(files) = std::fs::read_dir(self.folder.join("tables")) else { return Vec::new() };
+        files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect()
+    }
+
+    /// The names of what a team has in its own database.
+    fn tables_of(&self, name: &str) -> Vec<serde_json::Value> {
+        let (team, sql) = (team(name), "SELECT name FROM sqlite_schema");
+        let ask = Ask { team: &team, sql, values: &[], rows_max: 9 };
+        Tables::beside(&self.db).query(&ask, &Stop::new()).unwrap().rows.concat()
+    }
+
+    /// Rows of every sort for a team that is at work, and a database of its own.
     async fn furnish(&self, name: &str) {
         let of = team(name);
+        let ask = Ask { team: &of, sql: "CREATE TABLE kept (x)", values: &[], rows_max: 0 };
+        Tables::beside(&self.db).exec(&ask, &Stop::new()).unwrap();
         let fill = async |conn: &mut Conn| {
             let new = memory::New {
                 team: &of,
@@ -161,8 +179,16 @@ impl World {
             let reader = store::notes::Reader { team: of.clone(), topic: None };
             store::notes::add(conn, &reader, &TeamName::main(), "hello", NOW).await?;
             tasks::give(conn, &New::of(&of, Kind::Delegate, "later", &Origin::default()), NOW).await?;
+            let main = TeamName::main();
+            tasks::give(conn, &New::of(&main, Kind::Delegate, "ask", &Origin::default()), NOW).await?;
             for task in tasks::claim(conn, 9, NOW, NOW + 60_000).await? {
-                store::runs::enter(conn, &task, None, NOW).await?;
+                let run = store::runs::enter(conn, &task, None, NOW).await?;
+                if task.team.is_main() {
+                    // Somebody else's turn asks the team.
+                    let asked = store::runs::enter_within(conn, run.id, &serde_json::json!({}), &of, None, NOW).await?;
+                    store::journal::append(conn, asked.id, None, 1, store::journal::Role::User, "Why?", NOW).await?;
+                    store::runs::finish(conn, asked, End::Done, "", NOW).await?;
+                }
                 tasks::finish(conn, task.id, End::Done, "", NOW).await?;
             }
             Ok(())
@@ -188,10 +214,135 @@ async fn a_team_comes_whole_and_goes_whole() {
     }
     world.furnish("ops").await;
     assert!(world.rows_of("ops").len() >= 7, "{:?}", world.rows_of("ops"));
+    assert_eq!(world.tables_of("ops"), ["kept"]);
     assert_eq!(world.close("main", "ops", false).await.unwrap(), ["ops"]);
-    assert!(world.is_gone("ops"), "{:?} {:?}", world.rows_of("ops"), world.folders());
+    assert!(world.is_gone("ops"), "{:?} {:?} {:?}", world.rows_of("ops"), world.folders(), world.databases());
     world.spawn("ops", "main").await.unwrap();
     assert!(world.is_whole("ops").await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_team_begins_with_an_empty_database_whatever_was_left_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let world = world(folder.path()).await;
+    let ask = Ask { team: &team("ops"), sql: "CREATE TABLE kept (x)", values: &[], rows_max: 0 };
+    Tables::beside(&world.db).exec(&ask, &Stop::new()).unwrap();
+    assert_eq!(world.tables_of("ops"), ["kept"]);
+    world.spawn("ops", "main").await.unwrap();
+    assert!(world.tables_of("ops").is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_remembers_a_team_by_its_name_is_told_that_it_has_gone() {
+    let folder = tempfile::tempdir().unwrap();
+    let key = Key::generate().unwrap();
+    let world = open(folder.path(), &key).await;
+    for (name, parent) in [("a", "main"), ("b", "a"), ("c", "main")] {
+        world.spawn(name, parent).await.unwrap();
+    }
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let tells = told.clone();
+    world.tree.when_gone(move |team| tells.lock().unwrap().push(team.to_string()));
+    world.close("main", "a", true).await.unwrap();
+    assert_eq!(*told.lock().unwrap(), ["b", "a"]);
+    let close = async |conn: &mut Conn| teams::set_state(conn, &team("c"), State::Closing).await;
+    world.db.tx("crash", close).await.unwrap();
+    world.tree.settle().await.unwrap();
+    assert_eq!(*told.lock().unwrap(), ["b", "a", "c"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_caller_that_is_stopped_does_not_leave_half_a_shutdown() {
+    let folder = tempfile::tempdir().unwrap();
+    let world = world(folder.path()).await;
+    world.spawn("ops", "main").await.unwrap();
+    world.furnish("ops").await;
+    let gone = Arc::new(tokio::sync::Notify::new());
+    let goes = gone.clone();
+    world.tree.when_gone(move |_| goes.notify_one());
+    {
+        let close = std::pin::pin!(world.close("main", "ops", false));
+        assert!(futures::poll!(close).is_pending());
+    }
+    tokio::time::timeout(Duration::from_secs(600), gone.notified()).await.expect("it goes on by itself");
+    assert!(world.rows_of("ops").is_empty() && world.databases().is_empty(), "{:?}", world.databases());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_work_of_years_goes_in_parts_and_a_crash_between_two_is_finished() {
+    let folder = tempfile::tempdir().unwrap();
+    let key = Key::generate().unwrap();
+    let world = open(folder.path(), &key).await;
+    world.spawn("ops", "main").await.unwrap();
+    let work = async |conn: &mut Conn| {
+        for _ in 0..350 {
+            tasks::give(conn, &New::of(&team("ops"), Kind::Delegate, "x", &Origin::default()), NOW).await?;
+            for task in tasks::claim(conn, 1, NOW, NOW + 60_000).await? {
+                store::runs::enter(conn, &task, None, NOW).await?;
+                tasks::finish(conn, task.id, End::Done, "", NOW).await?;
+            }
+        }
+        Ok(())
+    };
+    world.db.tx("work", work).await.unwrap();
+    let left = async |world: &World| {
+        let over = async |conn: &mut Conn| tasks::completed(conn, &team("ops"), 0, u32::MAX).await;
+        world.db.read(over).await.unwrap().len()
+    };
+    let before = left(&world).await;
+    assert!(before >= 350);
+    world.db.die_after_named("remove some work of a team");
+    assert!(tokio::time::timeout(Duration::from_secs(600), world.close("main", "ops", false)).await.is_err());
+    let next = open(folder.path(), &key).await;
+    let after = left(&next).await;
+    assert!((1..before).contains(&after), "{after} of {before}");
+    assert_eq!(next.tree.settle().await.unwrap().removed, [team("ops")]);
+    assert!(next.is_gone("ops"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_call_comes_to_is_written_down_with_the_beginning_of_the_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let key = Key::generate().unwrap();
+    for (death, state, promised) in [
+        ("start", Some(State::Bootstrapping), ""),
+        ("begin to close teams", None, "gone: web ops"),
+        ("remove a team", None, "gone: web ops"),
+    ] {
+        let world = open(folder.path(), &key).await;
+        for (name, parent) in [("ops", "main"), ("web", "ops")] {
+            world.spawn(name, parent).await.unwrap();
+        }
+        let start = async |conn: &mut Conn| {
+            let main = TeamName::main();
+            tasks::give(conn, &New::of(&main, Kind::Delegate, "close", &Origin::default()), NOW).await?;
+            let all = tasks::claim(conn, 9, NOW, NOW + 60_000).await?;
+            let run = store::runs::enter(conn, all.iter().find(|task| task.team.is_main()).unwrap(), None, NOW).await?;
+            for task in all {
+                tasks::finish(conn, task.id, End::Done, "", NOW).await?;
+            }
+            store::calls::start(conn, run.id, 1, "c", "shutdown_team", "{}", NOW).await?;
+            Ok(run.id)
+        };
+        let run = world.db.tx("start", start).await.unwrap();
+        let words = |teams: &[TeamName]| teams.iter().fold("gone:".to_owned(), |said, team| format!("{said} {team}"));
+        let promise = Promise { run, step: 1, call_id: "c".into(), words };
+        if death != "start" {
+            world.db.die_after_named(death);
+            let (main, ops) = (TeamName::main(), team("ops"));
+            let close = world.tree.close(&main, &ops, true, Some(promise), async |_| Ok(()));
+            assert!(tokio::time::timeout(Duration::from_secs(600), close).await.is_err());
+        }
+        let next = open(folder.path(), &key).await;
+        let call = async |conn: &mut Conn| store::calls::get(conn, run, 1, "c").await;
+        let call = next.db.read(call).await.unwrap().unwrap();
+        assert_eq!((call.state, call.result.as_str()), (store::calls::State::Started, promised), "{death}");
+        next.tree.settle().await.unwrap();
+        assert_eq!(next.state("ops").await, state, "{death}: what it says is true after a start");
+        if state.is_some() {
+            next.close("main", "ops", true).await.unwrap();
+        }
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -394,7 +545,7 @@ async fn what_is_in_force_is_folded_from_the_root() {
     assert!(!config.shell_network && config.max_steps == 7);
     std::fs::write(world.home("a").join("config.yaml"), "max_steps: 0\n").unwrap();
     let fault = world.tree.in_force(&team("b")).await.unwrap_err().to_string();
-    assert_eq!(fault, "teams/a/config.yaml, line 1, `max_steps`: 0 is not a whole number from 1 to 500");
+    assert_eq!(fault, "teams/a/config.yaml:1: `max_steps`: 0 is not a whole number from 1 to 500");
     assert!(world.tree.in_force(&team("nobody")).await.is_err());
 }
 
@@ -414,6 +565,32 @@ async fn a_scope_is_never_empty() {
     assert!(change("ops", &["x"], &[]).await.unwrap_err().contains("is no child"));
     assert_eq!(change("main", &["  New  Things"], &["deploys"]).await.unwrap(), words(&["new things", "uptime"]));
     assert_eq!(change("main", &["new things"], &["nothing of it"]).await.unwrap(), words(&["new things", "uptime"]));
+    for bad in ["\u{200b}", "a\u{200b}b", "\u{1b}[2J", "a\u{202e}b", "...", " ", &"x".repeat(81)] {
+        let why = change("main", &[bad], &[]).await.unwrap_err();
+        assert!(why.contains("is no scope keyword") && !why.contains(base::text::is_unseen), "{why:?}");
+    }
+    // Scripts that are written with joiners are words like any other.
+    assert!(change("main", &["می\u{200c}خواهم"], &[]).await.is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_secret_becomes_a_keyword() {
+    let folder = tempfile::tempdir().unwrap();
+    let world = world(folder.path()).await;
+    let secret = "ToK-3f9A1c77-sEcReT";
+    let mut leaks = wish("ops", "main");
+    leaks.credentials = BTreeMap::from([("TOKEN".to_owned(), Secret::new(secret))]);
+    leaks.scope.push(format!("deploys {secret}"));
+    let why = world.tree.spawn(leaks).await.unwrap_err().to_string();
+    assert!(why.contains("holds a secret") && !why.to_lowercase().contains(&secret.to_lowercase()), "{why}");
+    assert!(world.is_gone("ops"));
+    world.spawn("ops", "main").await.unwrap();
+    for (add, remove) in [(vec![secret.to_owned()], vec![]), (vec!["x".repeat(90) + secret], vec![secret.to_owned()])] {
+        let why = world.tree.rescope(&TeamName::main(), &team("ops"), &add, &remove).await.unwrap_err().to_string();
+        assert!(why.contains("holds a secret") && !why.to_lowercase().contains(&secret.to_lowercase()), "{why}");
+    }
+    let scope = world.db.read(async |conn| teams::scope(conn, &team("ops")).await).await.unwrap();
+    assert_eq!(scope, ["deploys", "uptime"]);
 }
 
 #[tokio::test(start_paused = true)]

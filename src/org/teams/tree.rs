@@ -2,15 +2,16 @@
 
 use std::future::Future;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Context, Result, anyhow};
 use base::{Clock, Scrub, Tasks, TeamName};
+use store::tables::Tables;
 use store::{Db, teams};
 use tokio::sync::oneshot;
 
-use super::config::{FILE, TeamConfig};
+use super::config::TeamConfig;
 use super::folder::Folders;
 use crate::vault::Vault;
 
@@ -51,7 +52,7 @@ impl Default for Rules {
     }
 }
 
-/// The tree of teams: its rows, its folders, its secrets. Clones are the same.
+/// The tree of teams: its rows, its folders, its secrets, its databases. Clones are the same.
 #[derive(Clone)]
 pub struct Tree {
     pub(super) inner: Arc<Inner>,
@@ -63,9 +64,15 @@ pub(super) struct Inner {
     pub vault: Vault,
     pub scrub: Scrub,
     pub folders: Folders,
+    /// The teams' own databases.
+    pub tables: Tables,
     pub rules: Rules,
+    forgetting: Mutex<Vec<Forget>>,
     tasks: Tasks,
 }
+
+/// Forgets a team that is gone.
+type Forget = Box<dyn Fn(&TeamName) + Send + Sync>;
 
 impl Tree {
     /// The tree whose folders are in `folder`, which is made if it is not there.
@@ -74,7 +81,25 @@ impl Tree {
     /// If that cannot be done.
     pub fn open(db: &Db, clock: Clock, vault: &Vault, scrub: &Scrub, folder: &Path, rules: Rules) -> Result<Tree> {
         let (db, vault, scrub, folders) = (db.clone(), vault.clone(), scrub.clone(), Folders::open(folder)?);
-        Ok(Tree { inner: Arc::new(Inner { db, clock, vault, scrub, folders, rules, tasks: Tasks::new() }) })
+        let (tables, forgetting, tasks) = (Tables::beside(&db), Mutex::default(), Tasks::new());
+        Ok(Tree { inner: Arc::new(Inner { db, clock, vault, scrub, folders, tables, rules, forgetting, tasks }) })
+    }
+
+    /// Has `forget` called with every team that has gone from now on, once its row has: for what a process remembers of a
+    /// team by its name, which another team may have the next moment.
+    pub fn when_gone(&self, forget: impl Fn(&TeamName) + Send + Sync + 'static) {
+        self.inner.forgetting.lock().unwrap_or_else(PoisonError::into_inner).push(Box::new(forget));
+    }
+
+    /// A team's row has gone.
+    pub(super) fn forget(&self, team: &TeamName) {
+        self.inner.forgetting.lock().unwrap_or_else(PoisonError::into_inner).iter().for_each(|forget| forget(team));
+    }
+
+    /// Deletes a team's own database, if it has one.
+    pub(super) async fn remove_database(&self, team: &TeamName) -> Result<()> {
+        let (tables, name, what) = (self.inner.tables.clone(), team.clone(), "delete a team's own database");
+        tokio::task::spawn_blocking(move || tables.remove(&name)).await.context(what)?.context(what)
     }
 
     /// What holds for it.
@@ -90,11 +115,7 @@ impl Tree {
         if team.is_main() {
             return Ok(self.inner.rules.root.clone());
         }
-        let of = team.clone();
-        let text = self.inner.folders.off_thread("read a team's configuration", move |folders| folders.config(&of));
-        let file = format!("teams/{team}/{FILE}");
-        let text = text.await?.ok_or_else(|| TreeError::refused(format!("{file} is not there: write it anew")))?;
-        let config = TeamConfig::parse(&file, &text).map_err(|fault| TreeError::refused(fault.to_string()))?;
+        let config = self.read_file(team).await?.1;
         Ok(TeamConfig { name: Some(team.clone()), ..config })
     }
 

@@ -14,6 +14,11 @@ pub fn placeholder(key: &str) -> String {
     format!("{{{{secret:{key}}}}}")
 }
 
+/// Whether a text holds the placeholder of a secret, whichever: it must stay legible.
+pub fn has_placeholder(text: &str) -> bool {
+    next(text, 0).is_some()
+}
+
 /// A text that stands for a secret.
 struct Placeholder<'a> {
     /// Where it stands.

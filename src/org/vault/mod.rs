@@ -26,7 +26,7 @@ use store::vault::{Row, Sealed};
 use store::{Conn, Db, vault};
 use zeroize::Zeroizing;
 
-pub use expand::placeholder;
+pub use expand::{has_placeholder, placeholder};
 pub use key::{Key, KeyError};
 pub use refusal::{Refusal, VaultError};
 pub use rotate::{rotate, rotate_file};
@@ -220,6 +220,11 @@ impl Vault {
             None => Ok(false),
             Some(row) => vault::remove(conn, team, key, row.version).await,
         }
+    }
+
+    /// The longest value that it takes, in bytes.
+    pub fn value_bytes_max(&self) -> usize {
+        self.inner.rules.value_bytes_max
     }
 
     /// Whether some team has a secret of this name: a call about it may be one about a secret.

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{Context, Result};
 use base::{Clock, Moment, TeamName};
 use org::handbook::Handbook;
-use org::markdown::{Folder, Whose};
+use org::markdown::{Fault, Folder, Grade, Whose};
 use org::{rules, skills, subagents};
 
 /// Most teams whose handbooks are kept: those that had turns last. A team at rest takes no memory.
@@ -23,7 +23,11 @@ const FILES_MAX: usize = 300;
 
 /// The handbooks that were read last.
 #[derive(Default)]
-pub(super) struct Books(Mutex<VecDeque<Kept>>);
+pub(super) struct Books {
+    kept: Mutex<VecDeque<Kept>>,
+    /// What was wrong with each team's files when they were read last, where something was: it is told once.
+    told: Mutex<VecDeque<(TeamName, Vec<Fault>)>>,
+}
 
 struct Kept {
     team: TeamName,
@@ -96,20 +100,38 @@ impl Books {
         let seen = look(path, Clock::Wall.now());
         let folder = Folder::open(path, Whose::Team).with_context(|| format!("open {}", path.display()))?;
         let book = Arc::new(Handbook::read(&folder, team, is_tool));
+        for fault in self.news(&book) {
+            match fault.grade {
+                Grade::Error => tracing::warn!(%team, "teams/{team}/{fault}"),
+                Grade::Warning => tracing::info!(%team, "teams/{team}/{fault}"),
+            }
+        }
         if let Some(seen) = seen {
             self.keep(Kept { team: team.clone(), seen, book: book.clone() });
         }
         Ok(book)
     }
 
+    /// What is wrong with a team's files and was not when they were read before.
+    fn news(&self, book: &Handbook) -> Vec<Fault> {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = told.iter().position(|(team, _)| *team == book.team);
+        let before = at.and_then(|at| told.remove(at)).map(|(_, faults)| faults).unwrap_or_default();
+        if !book.faults.is_empty() {
+            told.truncate(KEPT_MAX - 1);
+            told.push_front((book.team.clone(), book.faults.clone()));
+        }
+        book.faults.iter().filter(|fault| !before.contains(fault)).cloned().collect()
+    }
+
     fn take(&self, team: &TeamName) -> Option<Kept> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let at = kept.iter().position(|kept| kept.team == *team)?;
         kept.remove(at)
     }
 
     fn keep(&self, book: Kept) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         // Two turns of one team may read at once.
         kept.retain(|other| other.team != book.team);
         kept.truncate(KEPT_MAX - 1);
@@ -128,6 +150,7 @@ fn look(folder: &Path, now: Moment) -> Option<Vec<Seen>> {
     // A folder changes with the names in it; what stands in a file, with the file.
     add(folder.to_owned())?;
     add(folder.join(subagents::PERSONA_FILE))?;
+    add(folder.join(org::handbook::PLUGINS_FOLDER))?;
     for inside in [rules::ORG_FOLDER, rules::TEAM_FOLDER, skills::FOLDER, subagents::FOLDER] {
         let inside = folder.join(inside);
         add(inside.clone())?;
@@ -241,8 +264,29 @@ mod tests {
         let home = home();
         let books = Books::default();
         books.read(home.path(), &ops(), |_| false).unwrap();
-        assert!(books.0.lock().unwrap().is_empty());
+        assert!(books.kept.lock().unwrap().is_empty());
         assert!(look(home.path(), Clock::Wall.now() + 2 * SETTLED_MS).is_some());
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_once_and_again_when_it_comes_back() {
+        let home = home();
+        let (books, skill) = (Books::default(), home.path().join("skills/x.md"));
+        let news = |books: &Books| {
+            let book = Handbook::read(&Folder::open(home.path(), Whose::Team).unwrap(), &ops(), |_| false);
+            let news = books.news(&book).into_iter().filter(|fault| fault.file == "skills/x.md");
+            news.map(|fault| fault.to_string()).collect::<Vec<_>>()
+        };
+        let wrong = ["skills/x.md:2: it is not UTF-8 from here on: save it as UTF-8"];
+        assert_eq!(news(&books), Vec::<String>::new());
+        for _ in 0..2 {
+            fs::write(&skill, b"a\n\xff").unwrap();
+            assert_eq!(news(&books), wrong);
+            assert_eq!(news(&books), Vec::<String>::new());
+            fs::write(&skill, "1. Do it.").unwrap();
+            assert_eq!(news(&books), Vec::<String>::new());
+        }
+        assert!(books.told.lock().unwrap().len() <= 1);
     }
 
     #[test]
@@ -253,7 +297,7 @@ mod tests {
             let team: TeamName = format!("team-{number}").parse().unwrap();
             books.keep(Kept { team, seen: Vec::new(), book: book.clone() });
         }
-        assert_eq!(books.0.lock().unwrap().len(), KEPT_MAX);
+        assert_eq!(books.kept.lock().unwrap().len(), KEPT_MAX);
         assert!(books.take(&ops()).is_none());
     }
 }

@@ -16,14 +16,6 @@ pub struct Fixed {
 }
 
 impl Fixed {
-    /// Reads the owner's rules (`rules/*.md`, by file name) and puts the main agent's fixed part together.
-    ///
-    /// # Errors
-    /// A rule that cannot be read.
-    pub fn read(data_dir: &Path) -> Result<Fixed> {
-        Ok(Fixed::of(Role::Main, &owner_rules(data_dir)?))
-    }
-
     /// The fixed part for a role. `owner` are the owner's rules.
     pub fn of(role: Role, owner: &[Rule]) -> Fixed {
         let rules = Cascade::fixed_of(role, owner);

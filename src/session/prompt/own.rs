@@ -1,9 +1,10 @@
-//! What of a prompt is a team's own: where it stands, its tools, its rules, who its agent is, and its skills.
+//! What of a prompt is a team's own: where it stands, its rules, who its agent is, and the skills to choose from.
 
 use std::path::Path;
 
 use base::TeamName;
 use org::handbook::Handbook;
+use org::markdown::Slug;
 use org::rules::Cascade;
 use org::skills::Skill;
 use org::subagents::Subagent;
@@ -15,14 +16,25 @@ use super::joined;
 pub struct Own<'a> {
     /// Where the team stands.
     pub station: Station<'a>,
-    /// The tools.
-    pub tools: OwnTools<'a>,
+    /// Tools that the program's rules speak of, and that this session does not have.
+    pub missing: &'a [&'a str],
     /// The rules.
     pub cascade: &'a Cascade,
     /// What its folder says.
     pub handbook: &'a Handbook,
     /// As whom the session works.
     pub identity: Identity<'a>,
+    /// How it takes a skill up.
+    pub takes_up: TakesUp,
+}
+
+/// How a session comes to a skill's text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TakesUp {
+    /// It has the tool for it.
+    ByTool,
+    /// It has not: it reads the skill's file, as it may read every file of its team.
+    ByFile,
 }
 
 /// Where a team stands.
@@ -40,30 +52,13 @@ pub struct Station<'a> {
     pub workspace: &'a Path,
 }
 
-/// What there is to say of a session's tools beside their definitions.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct OwnTools<'a> {
-    /// The team's own tools in this session, by their whole names (`ops.ship`), with what they do.
-    pub plugins: &'a [(String, String)],
-    /// Tools that rules and skills may speak of, and this session does not have.
-    pub missing: &'a [&'a str],
-}
-
 /// As whom a session works.
 #[derive(Clone, Copy, Debug)]
 pub enum Identity<'a> {
-    /// The team's own agent. A skill may be active.
-    Orchestrator {
-        /// The skill that it follows.
-        skill: Option<&'a Skill>,
-    },
-    /// A subagent. One of its skills may be named by whoever gave the task.
-    Subagent {
-        /// Which.
-        subagent: &'a Subagent,
-        /// The skill that it follows.
-        skill: Option<&'a Skill>,
-    },
+    /// The team's own agent.
+    Orchestrator,
+    /// A subagent.
+    Subagent(&'a Subagent),
     /// A leaf of the team that only looks: its task says all there is to say.
     Scout,
 }
@@ -71,62 +66,81 @@ pub enum Identity<'a> {
 impl Own<'_> {
     /// The text.
     pub fn text(&self) -> String {
-        let head =
-            [self.station.text(), workspace(self.station.workspace), self.tools.text(), self.cascade.varying_text()];
+        let head = [
+            self.station.text(),
+            workspace(self.station.workspace),
+            availability(self.missing),
+            self.cascade.varying_text(),
+        ];
         let who = match self.identity {
-            Identity::Orchestrator { skill } => {
-                let persona = self.handbook.persona.as_ref().filter(|persona| !persona.text.is_empty());
-                let persona =
-                    persona.map(|persona| format!("--- Agent: {} ---\n\n{}", self.station.team, persona.text));
-                vec![persona.unwrap_or_default(), self.station.below(), self.orchestrators(skill)]
-            }
-            Identity::Subagent { subagent, skill } => {
+            Identity::Orchestrator => vec![self.persona(), self.station.below(), self.orchestrators()],
+            Identity::Subagent(subagent) => {
                 let who = format!("--- Active Subagent: {} ---\n\n{}", subagent.name, subagent.text);
-                vec![who, self.subagents(subagent, skill)]
+                vec![who, self.subagents(subagent)]
             }
             Identity::Scout => Vec::new(),
         };
         joined(head.into_iter().chain(who))
     }
 
-    /// An orchestrator's skill; without one, and without subagents who would follow them, those that there are.
-    fn orchestrators(&self, skill: Option<&Skill>) -> String {
-        match skill {
-            Some(skill) => format!("--- Skills ---\n\n{}", self.body(skill)),
-            None if self.handbook.subagents.is_empty() => {
-                catalogue(self.handbook.skills.iter().map(|skill| (skill.name.as_str(), skill.description.as_str())))
-            }
-            None => String::new(),
-        }
+    /// Who the team's own agent is.
+    fn persona(&self) -> String {
+        let Some(persona) = self.handbook.persona.as_ref().filter(|persona| !persona.text.is_empty()) else {
+            return String::new();
+        };
+        let team = self.station.team;
+        let name = match &persona.name {
+            Some(name) if name != team.as_str() => format!("{name} ({team})"),
+            _ => team.to_string(),
+        };
+        format!("--- Agent: {name} ---\n\n{}", persona.text)
     }
 
-    /// A subagent's skills: none, the one that it has or was given, or a list to choose from. A skill that its file
-    /// names and that is not there is left out; `hive doctor` says so.
-    fn subagents(&self, subagent: &Subagent, skill: Option<&Skill>) -> String {
-        let known = |name: &str| self.handbook.skill(name);
-        let listed: Vec<_> =
-            subagent.skills.iter().filter_map(|named| Some((named, known(named.name.as_str())?))).collect();
-        let only = match listed.as_slice() {
-            [(_, only)] => Some(*only),
-            _ => None,
+    /// The skills of the team's own agent: those that its persona names, else those that no subagent follows.
+    fn orchestrators(&self) -> String {
+        let chosen = self.handbook.persona.as_ref().and_then(|persona| persona.skills.as_ref());
+        let a_subagents = |name: &Slug| {
+            let mut all = self.handbook.subagents.iter().flat_map(|subagent| &subagent.skills);
+            all.any(|named| named.name == *name)
         };
-        if let Some(skill) = skill.or(only) {
-            return format!("--- Active Skill: {} ---\n\n{}", skill.name, self.body(skill));
+        let told = self.handbook.skills.iter().filter(|skill| match chosen {
+            Some(chosen) => chosen.contains(&skill.name),
+            None => !a_subagents(&skill.name),
+        });
+        self.catalogue(told.map(|skill| (skill, skill.description.as_str())))
+    }
+
+    /// The skills that a subagent chooses from. The only one that it has stands in its prompt from the beginning. A skill
+    /// that its file names and that is not there is left out; `hive doctor` says so.
+    fn subagents(&self, subagent: &Subagent) -> String {
+        let all: Vec<_> = self.handbook.skills_of(subagent).collect();
+        if all.len() == 1 {
+            return String::new();
         }
-        catalogue(listed.into_iter().map(|(named, skill)| {
+        self.catalogue(all.into_iter().map(|(named, skill)| {
             let said = if named.description.is_empty() { &skill.description } else { &named.description };
-            (skill.name.as_str(), said.as_str())
+            (skill, said.as_str())
         }))
     }
 
-    /// A skill's text, with the team's name in front of the tools that are the team's own in this session.
-    fn body(&self, skill: &Skill) -> String {
-        let team = self.station.team.as_str();
-        let is_own = |name: &str| {
-            let bare = |(whole, _): &(String, String)| whole.split_once('.').is_some_and(|(_, bare)| bare == name);
-            self.tools.plugins.iter().any(bare)
+    /// The skills to choose from.
+    fn catalogue<'s>(&self, skills: impl Iterator<Item = (&'s Skill, &'s str)>) -> String {
+        let lines = skills.map(|(skill, what)| {
+            let what = if what.is_empty() { "(no description)" } else { what };
+            match self.takes_up {
+                TakesUp::ByTool => line(skill.name.as_str(), what),
+                TakesUp::ByFile => line(&skill.file, what),
+            }
+        });
+        let lines = lines.collect::<Vec<_>>();
+        if lines.is_empty() {
+            return String::new();
+        }
+        let how = match self.takes_up {
+            TakesUp::ByTool => "Take one up with `activate_skill` before you do what it is for.",
+            TakesUp::ByFile => "Read the file of one before you do what it is for.",
         };
-        skill.body_for(team, is_own)
+        format!("--- Available Skills ---\n\n{how}\n{}", lines.join("\n"))
     }
 }
 
@@ -153,32 +167,13 @@ impl Station<'_> {
     }
 }
 
-impl OwnTools<'_> {
-    fn text(&self) -> String {
-        let mut parts = Vec::new();
-        if !self.plugins.is_empty() {
-            let lines = self.plugins.iter().map(|(name, what)| line(name, what)).collect::<Vec<_>>();
-            parts.push(format!("This team's own, to be used before general ones:\n{}", lines.join("\n")));
-        }
-        if !self.missing.is_empty() {
-            let names = self.missing.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>();
-            parts.push(format!("Not available here: {}.", names.join(", ")));
-        }
-        if parts.is_empty() {
-            return String::new();
-        }
-        format!("--- Tool Availability for This Team ---\n\n{}", parts.join("\n\n"))
-    }
-}
-
-/// The skills to choose from.
-fn catalogue<'s>(skills: impl Iterator<Item = (&'s str, &'s str)>) -> String {
-    let lines = skills.map(|(name, what)| line(name, if what.is_empty() { "(no description)" } else { what }));
-    let lines = lines.collect::<Vec<_>>();
-    if lines.is_empty() {
+/// The tools that the rules speak of in vain.
+fn availability(missing: &[&str]) -> String {
+    if missing.is_empty() {
         return String::new();
     }
-    format!("--- Available Skills ---\n\n`activate_skill` gives a skill's text.\n{}", lines.join("\n"))
+    let names = missing.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>();
+    format!("--- Tool Availability for This Team ---\n\nNot available here: {}.", names.join(", "))
 }
 
 /// Where the team's files are.

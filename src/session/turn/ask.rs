@@ -4,14 +4,15 @@ use anyhow::Result;
 use channels::Content;
 use llm::{ModelError, ModelRef, Progress, Request, Response, Usage};
 use org::memory;
-use store::Conn;
 use store::inbox::Row;
 use store::tasks::End;
+use store::{Conn, todos};
 
 use super::{Answer, Step, Turn, joined};
+use crate::session::budget::Ledger;
 use crate::session::finish::Ending;
 use crate::session::history::{History, Talk};
-use crate::session::prompt::Now;
+use crate::session::prompt::{self, Now};
 use crate::session::{apology, compact};
 
 /// How much of a request may be what the team remembers, in tokens.
@@ -42,11 +43,11 @@ impl Turn<'_> {
 
     /// Asks the model once; shortens the topic first where it does not fit.
     pub(super) async fn ask(&self, history: &mut History) -> Result<Step> {
-        let mut request = self.request(history)?;
+        let mut request = self.request(history).await?;
         if compact::is_due(&self.agent.mind, &request) {
             if self.shorten(history).await? {
                 *history = self.history().await?;
-                request = self.request(history)?;
+                request = self.request(history).await?;
             }
             if compact::is_due(&self.agent.mind, &request) {
                 compact::squeeze(&mut request.messages);
@@ -74,7 +75,7 @@ impl Turn<'_> {
             let shorter = self.shorten(history).await?;
             if shorter {
                 *history = self.history().await?;
-                request = self.request(history)?;
+                request = self.request(history).await?;
             }
             if shorter || compact::squeeze(&mut request.messages) {
                 let again = self.respond(&request, &said).await;
@@ -98,6 +99,10 @@ impl Turn<'_> {
         let before = if said.is_empty() { String::new() } else { format!("{said}\n\n") };
         self.draft.set(before.clone());
         let mut failed = Vec::new();
+        let _room = match self.task {
+            Some(_) => None,
+            None => Some(self.session.within.acquire().await.expect("it is never closed")),
+        };
         let answer = self
             .agent
             .mind
@@ -105,23 +110,22 @@ impl Turn<'_> {
             .respond(request, &mut |progress: Progress<'_>| match progress {
                 Progress::Text(more) => self.draft.grow(more),
                 Progress::StartOver => self.draft.set(before.clone()),
-                Progress::Failed(attempt) => {
-                    tracing::warn!("{} failed: {}; {}", attempt.model, attempt.error, attempt.next);
-                    failed.push((attempt.model.clone(), attempt.error.usage));
-                }
+                failure => Ledger::hear(failure, &mut failed),
             })
             .await;
         (answer, failed)
     }
 
-    fn request(&self, history: &History) -> Result<Request> {
+    async fn request(&self, history: &History) -> Result<Request> {
+        let taken_up = async |conn: &mut Conn| todos::active_skills(conn, self.run).await;
+        let taken_up = self.session.db.read(taken_up).await?;
+        let skills = self.session.agents.skills(&self.agent.team, &taken_up)?;
         let memory = self.remembered.as_ref().map_or("", |(_, memory)| memory);
         let event = self.said.last().map(|row| &row.event);
         let now = Now { memory, event, topic: history.topic.as_ref(), summary: history.summary.as_deref() };
-        let varies = joined(&self.agent.own, &now.text());
         Ok(Request {
-            system: self.agent.fixed.system(varies),
-            tools: self.agent.tools.to_vec(),
+            system: prompt::put_together(&self.agent.fixed, &self.agent.own, &skills, &now),
+            tools: self.agent.tools.clone(),
             messages: history.messages()?,
             output_tokens_max: self.agent.mind.output_tokens_max,
         })

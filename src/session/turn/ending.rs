@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use base::RunId;
+use base::{Moment, RunId};
 use channels::Place;
 use store::runs::{self, Run};
 use store::tasks::{self, End, Kind};
@@ -19,25 +19,48 @@ use deliver::Delivered;
 const FAILURES_MAX: i64 = 3;
 /// How long it waits the first time; each time four times as long.
 const BACKOFF: Duration = Duration::from_secs(15);
+/// How long a turn that is asked to end waits for the worker to say so.
+const TOLD_WITHIN: Duration = Duration::from_secs(60);
+
+/// Settles what a turn has under way that will not go on: nobody needs the answers that it waits for, and nobody knows
+/// what came of the calls that had begun.
+///
+/// # Errors
+/// Only the database's.
+pub async fn interrupt(conn: &mut Conn, run: RunId, now: Moment) -> Result<()> {
+    org::questions::give_up_of(conn, run, now).await?;
+    calls::interrupt(conn, run, now).await.map(drop)
+}
 
 impl Turn<'_> {
     /// Ends the turn, or puts its task back where the fault may pass and nobody sits and waits.
-    pub(super) async fn end(&mut self, ending: Ending) -> Result<Ended> {
+    pub(super) async fn end(&mut self, ending: Ending, halt: &Halt) -> Result<Ended> {
         if let (Some(asked), Some(task)) = (ending.passes, self.task.filter(|_| self.topic.is_none()))
             && task.failures < FAILURES_MAX
         {
             let wait = BACKOFF.saturating_mul(4_u32.saturating_pow(u32::try_from(task.failures).unwrap_or(u32::MAX)));
-            let due_at = self.session.clock.now() + base::clock::ms(asked.unwrap_or_default().max(wait));
-            let put_back = async |conn: &mut Conn| tasks::retry(conn, task.id, due_at).await;
-            self.session.db.tx("put a task back", put_back).await?;
-            return Ok(Ended::Later(due_at));
+            let (wait, now) = (asked.unwrap_or_default().max(wait), self.session.clock.now());
+            let put_back = async |conn: &mut Conn| tasks::retry(conn, task.id, wait, now).await;
+            return match self.session.db.tx("put a task back", put_back).await? {
+                Some(due_at) => Ok(Ended::Later(due_at)),
+                None => self.end_as_asked(halt).await,
+            };
         }
         self.finish(ending, None).await.map(|()| Ended::Finished)
     }
 
-    /// Which turn it is.
-    pub(in crate::session) fn run(&self) -> RunId {
-        self.run
+    /// Ends a turn that was asked to while its model failed: the row says so already, the worker will in a moment.
+    async fn end_as_asked(&mut self, halt: &Halt) -> Result<Ended> {
+        tokio::select! {
+            biased;
+            () = halt.token.cancelled() => {}
+            () = self.session.clock.sleep(TOLD_WITHIN) => {}
+        }
+        let history = self.history().await?;
+        match self.halted(halt, &history).await? {
+            Some(ending) => self.finish(ending, None).await.map(|()| Ended::Finished),
+            None => Ok(Ended::Left),
+        }
     }
 
     /// Ends a turn in the middle of another one, and gives its ending back.

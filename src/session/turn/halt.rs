@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use base::{Moment, Stop};
+use tools::Call;
 
 /// How a turn came to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +23,8 @@ pub enum Ended {
 pub struct Halt {
     /// Cancelled when the turn is to end.
     pub token: Stop,
+    /// Cancelled before it where the turn is entered again later: the hive stops.
+    pub leaving: Stop,
     why: Arc<OnceLock<Why>>,
 }
 
@@ -43,17 +46,23 @@ pub enum Why {
 impl Halt {
     /// Not yet.
     pub fn new() -> Self {
-        Halt::on(Stop::new())
+        Halt::with(Stop::new(), Stop::new())
     }
 
-    /// When this is cancelled, as if the hive stopped: the turn of whoever asked ends.
-    pub fn on(token: Stop) -> Self {
-        Halt { token, why: Arc::default() }
+    /// When this call is stopped: the turn of whoever asked ends.
+    pub(in crate::session) fn on(call: &Call) -> Self {
+        Halt::with(call.stop.child_token(), call.leaving.clone())
+    }
+
+    fn with(token: Stop, leaving: Stop) -> Self {
+        Halt { token, leaving, why: Arc::default() }
     }
 
     /// Now. The first reason stands.
     pub fn now(&self, why: Why) {
-        self.why.get_or_init(|| why);
+        if *self.why.get_or_init(|| why) == Why::Shutdown {
+            self.leaving.cancel();
+        }
         self.token.cancel();
     }
 

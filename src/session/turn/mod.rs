@@ -21,52 +21,68 @@ use base::{Moment, RunId, TeamName, TopicId};
 use llm::{Block, ModelRef, Response, Usage};
 use opening::Opening;
 use store::inbox::Row;
-use store::tasks::{End, Origin, Task};
-use store::{calls, trust};
+use store::tasks::{self, End, Origin, Task};
+use store::{Conn, calls, inbox, trust};
 use tools::delegation::Slot;
 use tools::{Asked, Call, Grant};
 
-use super::agent::Agent;
+use super::agent::{self, Agent};
 use super::draft::Draft;
 use super::finish::Ending;
 use super::history::{History, Talk};
 use super::{Sessions, apology};
 use crate::config::DuringTurn;
 
+pub use ending::interrupt;
 pub use halt::{Ended, Halt, Why};
 pub use opening::answers_people;
+pub(super) use record::CUT_SHORT;
 
 /// Runs the turn of a claimed task to its end.
 ///
 /// # Errors
 /// Only where the rows could not be written: what people are told of any other fault is part of the turn.
 pub async fn run(session: &Arc<Sessions>, task: &Task, halt: &Halt) -> Result<Ended> {
-    let Some(opening) = Opening::of(session, task).await? else {
-        let now = session.clock.now();
-        let end = async |conn: &mut store::Conn| store::tasks::finish(conn, task.id, End::Done, "", now).await;
-        session.db.note("end an empty task", end).await?;
-        return Ok(Ended::Nothing);
-    };
+    let Some(opening) = Opening::of(session, task).await? else { return nothing(session, task).await };
     // Whose agent cannot be made still has its turn: it ends with that, and whoever waits for it hears of it.
     let (agent, fault) = match session.agents.of_task(&session.db, task).await {
         Ok(agent) => (agent, None),
         Err(error) => (session.agents.of_team(&session.db, &TeamName::main()).await?, Some(error)),
     };
-    let mut turn = Turn::enter(session, Arc::new(agent), task, opening).await?;
+    let Some(mut turn) = Turn::enter(session, Arc::new(agent), task, opening).await? else {
+        return nothing(session, task).await;
+    };
     let ending = match fault {
         None => turn.proceed(halt).await,
         Some(error) => Err(error.context(format!("prepare the agent of the team {}", task.team))),
     };
     turn.draft.end().await;
     match ending {
-        Ok(Some(ending)) => turn.end(ending).await,
+        Ok(Some(ending)) => turn.end(ending, halt).await,
         Ok(None) => Ok(if turn.ended.is_some() { Ended::Finished } else { Ended::Left }),
         Err(error) => {
             tracing::error!(task.id = task.id.0, "the turn of task {} failed: {error:#}", task.id);
-            let ending = turn.ending(End::Failed, format!("{error:#}"), apology::OURS.to_owned());
-            turn.end(ending).await
+            let said = agent::in_words(&error).unwrap_or_else(|| apology::OURS.to_owned());
+            let ending = turn.ending(End::Failed, format!("{error:#}"), said);
+            turn.end(ending, halt).await
         }
     }
+}
+
+/// Ends a task that has nothing to do. What has come into its mailbox meanwhile is another's.
+async fn nothing(session: &Sessions, task: &Task) -> Result<Ended> {
+    let now = session.clock.now();
+    let end = async |conn: &mut Conn| {
+        tasks::finish(conn, task.id, End::Done, "", now).await?;
+        if let Some(topic) = opening::of_people(task)
+            && inbox::waits(conn, topic).await?
+        {
+            tasks::enqueue_message(conn, &task.origin, topic, now).await?;
+        }
+        Ok(())
+    };
+    session.db.note("end an empty task", end).await?;
+    Ok(Ended::Nothing)
 }
 
 /// A turn that runs.
@@ -180,12 +196,13 @@ impl Turn<'_> {
     async fn run_tools(&self, step: i64, calls: Vec<Asked>, halt: &Halt) -> Result<()> {
         let call = Call {
             team: self.agent.team.clone(),
-            grant: Arc::new(Grant { admin: self.by_admins().await?, ..self.agent.held.grant.clone() }),
+            grant: Arc::new(Grant { admin: self.by_admins().await?, ..Grant::clone(&self.agent.held) }),
             origin: self.origin.clone(),
             run: self.run,
             step,
             call_id: "".into(),
             stop: halt.token.clone(),
+            leaving: halt.leaving.clone(),
             depth: self.depth,
             slot: self.slot.clone(),
         };

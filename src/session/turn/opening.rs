@@ -1,9 +1,9 @@
 //! How a turn begins: with what waits in a topic's mailbox, with a task's text, or where a crash or a stop cut it off.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use anyhow::{Context, Result};
-use base::TopicId;
+use base::{RunId, TopicId};
 use llm::Block;
 use store::notes::Reader;
 use store::runs::Run;
@@ -70,24 +70,28 @@ fn reader(task: &Task) -> Reader {
 }
 
 impl<'a> Turn<'a> {
-    /// Enters the turn of a task.
+    /// Enters the turn of a task. `None` where there is nothing to do any more.
     pub(super) async fn enter(
         session: &'a Arc<Sessions>,
         agent: Arc<Agent>,
         task: &'a Task,
         opening: Opening,
-    ) -> Result<Turn<'a>> {
+    ) -> Result<Option<Turn<'a>>> {
         let topic = of_people(task);
         let (run, said, looked) = match opening {
             Opening::Again(run) => (run, session.db.read(async |conn| inbox::of_run(conn, run.id).await).await?, false),
             Opening::Anew(mail) => {
                 let now = session.clock.now();
                 let write = async |conn: &mut Conn| {
+                    if !mail.waits(conn).await? {
+                        return Ok(None);
+                    }
                     let run = runs::enter(conn, task, topic, now).await?;
-                    mail.take(conn, run.id, topic, run.steps + 1, now).await?;
-                    Ok(run)
+                    agent.follow(conn, run.id, now).await?;
+                    Ok(Some((run, mail.take(conn, run.id, topic, run.steps + 1, now).await?)))
                 };
-                (session.db.tx("enter a turn", write).await?, mail.rows, true)
+                let Some((run, said)) = session.db.tx("enter a turn", write).await? else { return Ok(None) };
+                (run, said, !mail.is_full())
             }
         };
         let talk = match topic {
@@ -98,7 +102,7 @@ impl<'a> Turn<'a> {
             }),
         };
         let shown = if topic.is_some() { task.origin.clone() } else { Origin::default() };
-        Ok(Turn {
+        Ok(Some(Turn {
             session,
             agent,
             task: Some(task),
@@ -116,21 +120,27 @@ impl<'a> Turn<'a> {
             looked,
             remembered: None,
             ended: None,
-        })
+        }))
     }
 
-    /// A turn in the middle of another one: it knows the question and nothing else.
+    /// A turn in the middle of another one: it knows the question and nothing else. `entered` is told its run as soon as
+    /// there is one, so that it can be ended where this is dropped before its end.
     pub(in crate::session) async fn within(
         session: &'a Arc<Sessions>,
         agent: Arc<Agent>,
         call: &Call,
         question: &Question,
+        entered: &OnceLock<RunId>,
     ) -> Result<Turn<'a>> {
         let now = session.clock.now();
         let text = session.office.scrub.clean(&question.text);
         let content = serde_json::to_string(&[Block::Text(text.clone())])?;
+        let delegation = question.delegation(call);
         let enter = async |conn: &mut Conn| {
-            let run = runs::enter_within(conn, call.run, &agent.team, call.origin.sender.as_ref(), now).await?;
+            let sender = call.origin.sender.as_ref();
+            let run = runs::enter_within(conn, call.run, &delegation, &agent.team, sender, now).await?;
+            entered.get_or_init(|| run.id);
+            agent.follow(conn, run.id, now).await?;
             journal::append(conn, run.id, None, run.steps + 1, journal::Role::User, &content, now).await?;
             Ok(run)
         };
@@ -156,9 +166,22 @@ impl<'a> Turn<'a> {
         })
     }
 
-    /// Takes in what people and other teams said meanwhile, where the configuration wants it in this turn.
+    /// Takes in what people and other teams said meanwhile, where the configuration wants it in this turn. Whether there
+    /// was anything.
     pub(super) async fn take_more(&mut self) -> Result<bool> {
-        let Some(task) = self.task else { return Ok(false) };
+        let mut any = false;
+        while let Some(more) = self.take_some().await? {
+            any = true;
+            if !more {
+                break;
+            }
+        }
+        Ok(any)
+    }
+
+    /// Takes in what one look finds, and says whether there may be more; `None` where there is nothing.
+    async fn take_some(&mut self) -> Result<Option<bool>> {
+        let Some(task) = self.task else { return Ok(None) };
         let topic = self.topic.filter(|_| self.listens() || self.said.is_empty());
         let reader = reader(task);
         let (rows, notes) = self
@@ -174,20 +197,21 @@ impl<'a> Turn<'a> {
             .await?;
         let mail = Mail::open(self.session, None, rows, notes).await?;
         if mail.is_empty() {
-            return Ok(false);
+            return Ok(None);
         }
         let now = self.session.clock.now();
-        self.session
-            .db
-            .tx("take messages into a turn", async |conn| {
-                mail.take(conn, self.run, self.topic, self.steps + 1, now).await
-            })
-            .await
-            .context("take what was said meanwhile into the turn")?;
+        let write = async |conn: &mut Conn| {
+            if !mail.waits(conn).await? {
+                return Ok(None);
+            }
+            mail.take(conn, self.run, self.topic, self.steps + 1, now).await.map(Some)
+        };
+        let taken = self.session.db.tx("take messages into a turn", write).await;
+        let Some(said) = taken.context("take what was said meanwhile into the turn")? else { return Ok(None) };
         if !self.said.is_empty() {
-            self.draft.seen(self.session, &mail.rows);
+            self.draft.seen(self.session, &said);
         }
-        self.said.extend(mail.rows);
-        Ok(true)
+        self.said.extend(said);
+        Ok(Some(mail.is_full()))
     }
 }

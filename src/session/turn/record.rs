@@ -15,6 +15,9 @@ use crate::session::history::{History, text_of};
 /// What a model says that has nothing to say: nobody is sent anything. The rules of the main agent name it.
 const SILENCE: &str = "[silence]";
 
+/// What the rows say of a turn whose last answer was longer than the model may write.
+pub(in crate::session) const CUT_SHORT: &str = "cut off by the model's limit";
+
 impl Turn<'_> {
     /// Writes an answer down. `true` where it was the last: then the end of the turn is in the same transaction.
     pub(super) async fn record(&mut self, mut answer: Answer, history: &History) -> Result<bool> {
@@ -37,9 +40,7 @@ impl Turn<'_> {
         }
         let (end, note, text) = match answer.response.stop {
             _ if text.trim().is_empty() => (End::Failed, "the model said nothing", apology::NOTHING_SAID.to_owned()),
-            StopReason::OutputLimit => {
-                (End::Done, "cut off by the model's limit", format!("{text}{}", apology::CUT_OFF))
-            }
+            StopReason::OutputLimit => (End::Done, CUT_SHORT, format!("{text}{}", apology::CUT_OFF)),
             _ => (End::Done, "", text),
         };
         self.draft.end().await;
@@ -74,9 +75,7 @@ impl Turn<'_> {
             let Block::ToolUse(call) = block else { continue };
             let mut asked = Asked::from(&*call);
             self.session.tools.put_aside(&self.agent.team, self.run, self.steps + 1, &mut asked).await?;
-            if let Ok(input) = asked.input {
-                call.input = Input::Json(input);
-            }
+            call.input = asked.input.map_or_else(Input::Broken, Input::Json);
         }
         Ok(())
     }
@@ -87,29 +86,20 @@ impl Turn<'_> {
     }
 
     pub(super) fn ledger_entries(&self, answer: &Answer) -> Vec<usage::Entry> {
-        let used = answer.failed.iter().map(|(model, usage)| (model, usage));
-        let used = used.chain([(&answer.response.model, &answer.response.usage)]);
-        used.filter(|(_, usage)| **usage != Usage::default() || answer.failed.is_empty())
-            .map(|(model, usage)| self.ledger_entry(model, usage))
-            .collect()
+        self.session.office.ledger.entries(&self.spender(), "turn", &answer.failed, Some(&answer.response))
     }
 
-    fn ledger_entry(&self, model: &ModelRef, used: &Usage) -> usage::Entry {
-        let of = Spender {
+    fn spender(&self) -> Spender<'_> {
+        Spender {
             team: &self.agent.team,
             run: Some(self.run),
             topic: self.origin.topic,
             sender: self.origin.sender.as_ref().map(ToString::to_string),
-        };
-        self.session.office.ledger.entry(of, "turn", model, used)
+        }
     }
 
     pub(super) async fn note_usage(&self, failed: &[(ModelRef, Usage)]) -> Result<()> {
-        let entries: Vec<_> = failed
-            .iter()
-            .filter(|(_, usage)| *usage != Usage::default())
-            .map(|(model, usage)| self.ledger_entry(model, usage))
-            .collect();
+        let entries = self.session.office.ledger.entries(&self.spender(), "turn", failed, None);
         if entries.is_empty() {
             return Ok(());
         }

@@ -1,5 +1,7 @@
 //! A topic has one board for each stretch of work, and whoever looks for work need not read it.
 
+use std::time::Duration;
+
 use channels::{Action, Kind as Platform, Piece};
 
 use super::*;
@@ -56,44 +58,84 @@ async fn work_is_found_by_its_topic_and_counted_from_its_first_task() {
         let third = give(conn, Some(other), Kind::Delegate, "fans", 6).await;
         assert_eq!(
             topics_with_work(conn).await?,
-            [Work { topic, first_task: first, since: 4 }, Work { topic: other, first_task: third, since: 6 }]
+            [
+                Work { topic, first_task: first, since: 4, given: true },
+                Work { topic: other, first_task: third, since: 6, given: true }
+            ]
         );
         let claimed = tasks::claim(conn, 9, 10, 99).await?;
         let running = claimed.iter().find(|task| task.body == "nobody's").expect("the oldest of its lane");
         tasks::finish(conn, running.id, End::Done, "", 11).await?;
         tasks::claim(conn, 9, 12, 99).await?;
+        let line = |sort, body: &str, progress| Line { run: None, team: ops(), sort, body: body.into(), progress };
         assert_eq!(
             lines(conn, topic, 12, 9).await?,
-            [
-                Line {
-                    task: first,
-                    team: ops(),
-                    body: String::new(),
-                    bootstrap: true,
-                    progress: Progress::Working(12)
-                },
-                Line {
-                    task: second,
-                    team: ops(),
-                    body: "disks".into(),
-                    bootstrap: false,
-                    progress: Progress::Queued(5)
-                },
-            ]
+            [line(Sort::Bootstrap, "", Progress::Working(12)), line(Sort::Task, "disks", Progress::Queued(5)),]
         );
         assert_eq!(lines(conn, topic, 12, 1).await?.len(), 1);
         assert_eq!(tally(conn, topic, first).await?, Tally { running: 1, queued: 1, ..Tally::default() });
+        assert_eq!(tasks::retry(conn, first, Duration::from_millis(20), 20).await?, Some(40));
+        assert_eq!(lines(conn, topic, 12, 1).await?[0].progress, Progress::Waiting(40));
+        tasks::claim(conn, 1, 41, 99).await?;
         tasks::stop_work_of_topic(conn, topic).await?;
         assert_eq!(tasks::to_stop(conn).await?, [(first, StopAsked::Person)]);
         assert_eq!(lines(conn, topic, 12, 1).await?[0].progress, Progress::Stopping);
-        tasks::retry(conn, first, 40).await?;
-        assert_eq!(lines(conn, topic, 12, 1).await?[0].progress, Progress::Waiting(40));
-        tasks::claim(conn, 1, 41, 99).await?;
+        assert_eq!(tasks::retry(conn, first, Duration::from_millis(20), 20).await?, None, "it is to end");
         tasks::finish(conn, first, End::Failed, "why", 42).await?;
-        tasks::cancel_work_of_topic(conn, topic, "why", 43).await?;
+        let waits = tasks::queued_work_of_topic(conn, topic).await?;
+        assert_eq!(waits.iter().map(|task| task.id).collect::<Vec<_>>(), [second]);
+        assert!(tasks::cancel(conn, second, "why", 43).await?);
+        assert!(!tasks::cancel(conn, second, "why", 43).await?);
         assert_eq!(tally(conn, topic, first).await?, Tally { failed: 1, cancelled: 1, ..Tally::default() });
         assert_eq!(tally(conn, topic, second).await?, Tally { cancelled: 1, ..Tally::default() });
-        assert_eq!(topics_with_work(conn).await?, [Work { topic: other, first_task: third, since: 6 }]);
+        assert_eq!(topics_with_work(conn).await?, [Work { topic: other, first_task: third, since: 6, given: true }]);
+        Ok(())
+    })
+    .await
+    .unwrap();
+}
+
+#[tokio::test]
+async fn what_is_asked_in_the_middle_of_a_turn_is_work_too() {
+    let (db, _folder, topic) = database().await;
+    db.tx("test", async |conn| {
+        let origin = Origin { conversation: Some(room()), topic: Some(topic), sender: None };
+        tasks::enqueue_message(conn, &origin, topic, 3).await?;
+        let talk = tasks::claim(conn, 9, 4, 99).await?.remove(0);
+        let turn = runs::enter(conn, &talk, Some(topic), 4).await?;
+        assert_eq!(topics_with_work(conn).await?, [], "talk alone");
+
+        let asked = runs::enter_within(conn, turn.id, &serde_json::Value::Null, &ops(), None, 5).await?;
+        let own = runs::enter_within(conn, turn.id, &serde_json::Value::Null, &TeamName::main(), None, 6).await?;
+        let alone = Work { topic, first_task: talk.id, since: 5, given: false };
+        assert_eq!(topics_with_work(conn).await?, [alone]);
+        assert_eq!(tally(conn, topic, talk.id).await?, Tally { asked: 2, ..Tally::default() });
+        assert_eq!(tally(conn, topic, talk.id).await?.open(), 2);
+
+        let given = give(conn, Some(topic), Kind::Delegate, "disks", 7).await;
+        assert_eq!(topics_with_work(conn).await?, [Work { first_task: given, given: true, ..alone }]);
+        give(conn, Some(topic), Kind::Delegate, "fans", 7).await;
+        tasks::claim(conn, 1, 8, 99).await?;
+        let seen: Vec<_> =
+            lines(conn, topic, 9, 9).await?.into_iter().map(|line| (line.run, line.sort, line.progress)).collect();
+        assert_eq!(
+            seen,
+            [
+                (None, Sort::Task, Progress::Working(8)),
+                (Some(asked.id), Sort::Question, Progress::Working(5)),
+                (Some(own.id), Sort::Subagent, Progress::Working(6)),
+                (None, Sort::Task, Progress::Queued(7)),
+            ]
+        );
+        assert_eq!(lines(conn, topic, 9, 2).await?.len(), 2);
+
+        tasks::ask_to_stop(conn, topic, StopAsked::Person).await?;
+        let stopping = lines(conn, topic, 9, 2).await?.pop().map(|line| line.progress);
+        assert_eq!(stopping, Some(Progress::Stopping), "whoever asks is asked to end");
+        for run in [asked, own] {
+            runs::finish(conn, run, End::Cancelled, "", 10).await?;
+        }
+        assert_eq!(tally(conn, topic, talk.id).await?, Tally { running: 1, queued: 1, ..Tally::default() });
         Ok(())
     })
     .await
@@ -149,13 +191,14 @@ async fn a_board_goes_with_its_message() {
 }
 
 #[tokio::test]
-async fn a_task_s_effort_is_that_of_its_own_turn() {
+async fn the_effort_of_a_turn_is_its_own() {
     let (db, _folder, topic) = database().await;
     db.tx("test", async |conn| {
-        let id = give(conn, Some(topic), Kind::Delegate, "disks", 5).await;
-        assert_eq!(effort(conn, id).await?, (0, Spent::default()));
+        give(conn, Some(topic), Kind::Delegate, "disks", 5).await;
         let task = tasks::claim(conn, 1, 6, 99).await?.remove(0);
         let run = runs::enter(conn, &task, None, 7).await?;
+        assert_eq!(effort(conn, run.id).await?, (0, Spent::default()));
+        assert_eq!(lines(conn, topic, 7, 1).await?[0].run, Some(run.id));
         runs::step(conn, run.id).await?;
         let entry = |run, cost_micro_usd| usage::Entry {
             run,
@@ -174,7 +217,7 @@ async fn a_task_s_effort_is_that_of_its_own_turn() {
         usage::add(conn, &entry(Some(run.id), None), 8).await?;
         usage::add(conn, &entry(None, Some(9)), 8).await?;
         let spent = Spent { calls: 2, tokens: 20, cost_micro_usd: 70, unpriced: 1 };
-        assert_eq!(effort(conn, id).await?, (1, spent));
+        assert_eq!(effort(conn, run.id).await?, (1, spent));
         Ok(())
     })
     .await

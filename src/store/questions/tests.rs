@@ -7,7 +7,7 @@ use super::*;
 use crate::grants::{self, Granted};
 use crate::tasks::Origin;
 use crate::topics::NamedBy;
-use crate::{Bell, Db, outbox, runs, tasks, topics};
+use crate::{Bell, Db, calls, outbox, runs, tasks, topics};
 
 async fn database() -> (Db, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
@@ -95,11 +95,78 @@ async fn an_open_question_is_found_by_the_messages_that_show_it() {
         for (place, message, found) in [(&room, "m1", true), (&other, "m2", true), (&room, "m2", false)] {
             assert_eq!(open_in_message(conn, place, message).await?.is_some(), found, "{place} {message}");
         }
-        assert_eq!(words_wanted_in(conn, &room).await?.map(|question| question.id), Some(id));
+        for (now, found) in [(99, Some(id)), (100, None)] {
+            let wanted = words_wanted_in(conn, &room, now).await?.map(|question| question.id);
+            assert_eq!(wanted, found, "one that is too old takes no line of a terminal");
+        }
+        assert_eq!(words_wanted_in(conn, &other, 99).await?.map(|question| question.id), Some(id));
         assert_eq!(open_of_run(conn, run).await?.len(), 1);
         assert!(answer(conn, id, &Answer::Nobody, 20).await?);
         assert_eq!(open_in_message(conn, &room, "m1").await?, None);
-        assert_eq!(words_wanted_in(conn, &room).await?, None);
+        assert_eq!(words_wanted_in(conn, &room, 99).await?, None);
+        Ok(())
+    })
+    .await
+    .unwrap();
+}
+
+/// The ids of questions.
+fn ids(questions: &[Question]) -> Vec<i64> {
+    questions.iter().map(|question| question.id).collect()
+}
+
+#[tokio::test]
+async fn a_question_is_waited_for_until_its_call_is_made_or_its_turn_is_over() {
+    let (db, _folder) = database().await;
+    let room: ConversationId = "telegram:-1".parse().unwrap();
+    db.tx("test", async |conn| {
+        let run = run(conn).await?;
+        let task = runs::task(conn, run).await?.unwrap();
+        let (waits, made) = (asking(run, "waits"), asking(run, "made"));
+        let waits = ask(conn, &new(&waits, Kind::Words, &[], None), 10).await?;
+        let made = ask(conn, &new(&made, Kind::One, &[], None), 10).await?;
+        let notice = outbox::push(conn, &outbox::New::message(&room, Action::Send(Piece::default())), 10).await?;
+        shown(conn, waits, notice).await?;
+        assert_eq!(ids(&waited_for_by(conn, run).await?), [waits, made]);
+        assert_eq!(waiting_tasks(conn).await?, [task]);
+        calls::start(conn, run, 1, "made", "delegate_task", "{}", 11).await?;
+        assert_eq!(ids(&waited_for_by(conn, run).await?), [waits], "the other is answered without the turn");
+        assert_eq!(waiting_tasks(conn).await?, [], "it waits, and it works as well");
+        calls::finish(conn, run, 1, "made", false, "asked", 12).await?;
+        assert_eq!(waiting_tasks(conn).await?, [task]);
+        assert_eq!(
+            (words_wanted_in(conn, &room, 20).await?.is_some(), ids(&left_over(conn, 9, 20).await?)),
+            (true, vec![])
+        );
+        runs::finish(conn, runs::Run { id: run, steps: 1 }, tasks::End::Done, "", 13).await?;
+        assert_eq!(words_wanted_in(conn, &room, 20).await?, None, "nobody would hear the answer");
+        assert_eq!(ids(&left_over(conn, 9, 99).await?), [waits], "the other still means something");
+        assert_eq!(ids(&left_over(conn, 9, 100).await?), [waits, made]);
+        assert_eq!(ids(&left_over(conn, 1, 100).await?), [waits]);
+        tasks::finish(conn, task, tasks::End::Done, "", 13).await?;
+        assert_eq!(waiting_tasks(conn).await?, []);
+        Ok(())
+    })
+    .await
+    .unwrap();
+}
+
+#[tokio::test]
+async fn what_a_turn_within_another_waits_for_is_found_until_it_ends() {
+    let (db, _folder) = database().await;
+    db.tx("test", async |conn| {
+        let run = run(conn).await?;
+        let handed = serde_json::json!({"step": 1, "call_id": "q", "at": 0});
+        let within = runs::enter_within(conn, run, &handed, &TeamName::main(), None, 1).await?;
+        calls::start(conn, run, 1, "q", "query_team", "{}", 1).await?;
+        let (outer, inner) = (asking(run, "1"), asking(within.id, "1"));
+        ask(conn, &new(&outer, Kind::One, &[], None), 10).await?;
+        let inner = ask(conn, &new(&inner, Kind::One, &[], None), 10).await?;
+        assert_eq!(ids(&waited_for_within(conn).await?), [inner]);
+        assert_eq!(waiting_tasks(conn).await?, [], "whoever waits for it is in the middle of a call");
+        runs::finish(conn, within, tasks::End::Cancelled, "", 12).await?;
+        assert_eq!(ids(&waited_for_within(conn).await?), Vec::<i64>::new());
+        assert_eq!(ids(&left_over(conn, 9, 12).await?), [inner]);
         Ok(())
     })
     .await

@@ -2,10 +2,11 @@
 
 use rusqlite::Statement;
 use rusqlite::types::{Value, ValueRef};
+use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 /// What a call gives.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
     /// The names of the columns; none where there are no rows to be given.
     pub columns: Vec<String>,

@@ -1,7 +1,7 @@
 //! A team's queue as others see it: what waits, what runs, what came of it.
 
 use anyhow::Result;
-use base::{Moment, RunId, TaskId, TeamName, TopicId};
+use base::{Moment, RunId, TaskId, TeamName};
 
 use super::{End, Kind, Priority, StopAsked};
 use crate::sql::row;
@@ -64,7 +64,8 @@ pub async fn open_of_team(conn: &mut Conn, team: &TeamName, limit: u32) -> Resul
 
 /// How many tasks wait in the queue of each team that has any.
 pub async fn depths(conn: &mut Conn) -> Result<Vec<(String, i64)>> {
-    sql::query_as("SELECT team, count(*) FROM tasks WHERE state = 'queued' GROUP BY team").fetch_all(conn).await
+    let sql = "SELECT team, count(*) FROM tasks INDEXED BY claimable_tasks WHERE state = 'queued' GROUP BY team";
+    sql::query_as(sql).fetch_all(conn).await
 }
 
 /// A task whose turn runs.
@@ -78,6 +79,8 @@ pub struct Running {
     pub kind: Kind,
     /// What is to be done; empty where messages say so.
     pub body: String,
+    /// The name of the topic that it is for.
+    pub topic: Option<String>,
     /// When its turn began first.
     pub started_at: Option<Moment>,
 }
@@ -88,24 +91,28 @@ row! {
         team: String,
         kind: String,
         body: String,
+        topic: Option<String>,
         started_at: Option<i64>,
     }
 }
 
 /// What every team works at.
 pub async fn running(conn: &mut Conn) -> Result<Vec<Running>> {
-    let sql = "SELECT id, team, kind, body, started_at FROM tasks WHERE state = 'running' ORDER BY id";
+    let sql =
+        "SELECT id, team, kind, body, (SELECT name FROM topics WHERE topics.id = tasks.topic) AS topic, started_at
+               FROM tasks INDEXED BY one_running_task_per_lane WHERE state = 'running' ORDER BY id";
     let rows: Vec<RunningRow> = sql::query_as(sql).fetch_all(conn).await?;
     let running = |row: RunningRow| {
         let (id, team, kind) = (TaskId(row.id), row.team.parse()?, Kind::read(&row.kind)?);
-        Ok(Running { id, team, kind, body: row.body, started_at: row.started_at })
+        Ok(Running { id, team, kind, body: row.body, topic: row.topic, started_at: row.started_at })
     };
     rows.into_iter().map(running).collect()
 }
 
 /// The ids of a team's tasks whose turns run.
 pub async fn running_of(conn: &mut Conn, team: &TeamName) -> Result<Vec<TaskId>> {
-    let sql = "SELECT id FROM tasks WHERE team = $1 AND state = 'running' ORDER BY id";
+    let sql = "SELECT id FROM tasks INDEXED BY one_running_task_per_lane
+               WHERE team = $1 AND state = 'running' ORDER BY id";
     let ids: Vec<i64> = sql::query_scalar(sql).bind(team.as_str()).fetch_all(conn).await?;
     Ok(ids.into_iter().map(TaskId).collect())
 }
@@ -155,8 +162,9 @@ pub async fn completed(conn: &mut Conn, team: &TeamName, since: Moment, limit: u
 
 /// Takes what waits out of a team's queue; a bootstrap stays. The ids.
 pub async fn cancel_queued(conn: &mut Conn, team: &TeamName, note: &str, now: Moment) -> Result<Vec<TaskId>> {
-    let sql = "UPDATE tasks SET state = $2, note = $3, finished_at = $4
-               WHERE team = $1 AND state = 'queued' AND kind NOT IN ('message', 'bootstrap') RETURNING id";
+    let sql = "UPDATE tasks INDEXED BY open_tasks_of_team SET state = $2, note = $3, finished_at = $4
+               WHERE team = $1 AND state IN ('queued', 'running') AND state = 'queued'
+                 AND kind NOT IN ('message', 'bootstrap') RETURNING id";
     let ids: Vec<i64> = sql::query_scalar(sql)
         .bind(team.as_str())
         .bind(End::Cancelled.as_str())
@@ -169,91 +177,35 @@ pub async fn cancel_queued(conn: &mut Conn, team: &TeamName, note: &str, now: Mo
 
 /// How many tasks wait in a team's queue.
 pub async fn queued_of(conn: &mut Conn, team: &TeamName) -> Result<i64> {
-    let sql = "SELECT count(*) FROM tasks WHERE team = $1 AND state = 'queued'";
+    let sql = "SELECT count(*) FROM tasks INDEXED BY open_tasks_of_team
+               WHERE team = $1 AND state IN ('queued', 'running') AND state = 'queued'";
     sql::query_scalar(sql).bind(team.as_str()).fetch_one(conn).await
-}
-
-/// The task with these very words that a team has from this giver and that is not over; the oldest.
-pub async fn same_open(conn: &mut Conn, team: &TeamName, giver: &TeamName, body: &str) -> Result<Option<TaskId>> {
-    let sql = "SELECT id FROM tasks WHERE team = $1 AND state IN ('queued', 'running') AND kind = 'delegate'
-                 AND giver = $2 AND body = $3 ORDER BY id LIMIT 1";
-    let id: Option<i64> =
-        sql::query_scalar(sql).bind(team.as_str()).bind(giver.as_str()).bind(body).fetch_optional(conn).await?;
-    Ok(id.map(TaskId))
-}
-
-/// Takes out of a team's queue what this giver has delegated to it. The ids.
-pub async fn cancel_given(
-    conn: &mut Conn,
-    team: &TeamName,
-    giver: &TeamName,
-    note: &str,
-    now: Moment,
-) -> Result<Vec<TaskId>> {
-    let sql = "UPDATE tasks SET state = $3, note = $4, finished_at = $5
-               WHERE team = $1 AND state = 'queued' AND kind = 'delegate' AND giver = $2 RETURNING id";
-    let ids: Vec<i64> = sql::query_scalar(sql)
-        .bind(team.as_str())
-        .bind(giver.as_str())
-        .bind(End::Cancelled.as_str())
-        .bind(note)
-        .bind(now)
-        .fetch_all(conn)
-        .await?;
-    Ok(ids.into_iter().map(TaskId).collect())
-}
-
-/// Asks a team's running work to end, unless somebody has already: not what makes it ready, and not what tells it of its
-/// own children's results, which nobody would tell it again. How many there are.
-pub async fn stop_work(conn: &mut Conn, team: &TeamName, why: StopAsked) -> Result<u64> {
-    let sql = "UPDATE tasks SET stop_asked = $2 WHERE team = $1 AND state = 'running' AND stop_asked IS NULL
-                 AND kind IN ('delegate', 'trigger', 'handoff', 'escalation')";
-    Ok(sql::query(sql).bind(team.as_str()).bind(why.as_str()).execute(conn).await?.rows_affected())
 }
 
 /// Takes everything out of a team's queue for good: the team goes. How many there were.
 pub async fn drop_queue(conn: &mut Conn, team: &TeamName) -> Result<u64> {
-    let sql = "DELETE FROM tasks WHERE team = $1 AND state = 'queued'";
+    let sql = "DELETE FROM tasks INDEXED BY open_tasks_of_team
+               WHERE team = $1 AND state IN ('queued', 'running') AND state = 'queued'";
     Ok(sql::query(sql).bind(team.as_str()).execute(conn).await?.rows_affected())
 }
 
 /// Asks a team's running tasks to end. How many there are.
 pub async fn stop_team(conn: &mut Conn, team: &TeamName, why: StopAsked) -> Result<u64> {
-    let sql = "UPDATE tasks SET stop_asked = $2 WHERE team = $1 AND state = 'running'";
+    let sql = "UPDATE tasks INDEXED BY one_running_task_per_lane SET stop_asked = $2
+               WHERE team = $1 AND state = 'running'";
     Ok(sql::query(sql).bind(team.as_str()).bind(why.as_str()).execute(conn).await?.rows_affected())
-}
-
-/// Asks the teams to end what they do for a topic. The ids.
-pub async fn stop_work_of_topic(conn: &mut Conn, topic: TopicId) -> Result<Vec<TaskId>> {
-    let sql = "UPDATE tasks SET stop_asked = 'person' WHERE topic = $1 AND state = 'running' AND kind <> 'message'
-               AND (stop_asked IS NULL OR stop_asked = 'message') RETURNING id";
-    let ids: Vec<i64> = sql::query_scalar(sql).bind(topic.0).fetch_all(conn).await?;
-    Ok(ids.into_iter().map(TaskId).collect())
-}
-
-/// Takes what waits for a topic out of the teams' queues; a bootstrap stays. The ids, and whose it was.
-pub async fn cancel_work_of_topic(
-    conn: &mut Conn,
-    topic: TopicId,
-    note: &str,
-    now: Moment,
-) -> Result<Vec<(TaskId, TeamName)>> {
-    let sql = "UPDATE tasks SET state = 'cancelled', note = $2, finished_at = $3
-               WHERE topic = $1 AND state = 'queued' AND kind NOT IN ('message', 'bootstrap') RETURNING id, team";
-    let rows: Vec<(i64, String)> = sql::query_as(sql).bind(topic.0).bind(note).bind(now).fetch_all(conn).await?;
-    rows.into_iter().map(|(id, team)| Ok((TaskId(id), team.parse()?))).collect()
 }
 
 /// How many pieces of work a child has handed to its parent since then.
 pub async fn handed_over_since(conn: &mut Conn, parent: &TeamName, child: &TeamName, since: Moment) -> Result<i64> {
-    let sql = "SELECT count(*) FROM tasks
+    let sql = "SELECT count(*) FROM tasks INDEXED BY handoffs
                WHERE team = $1 AND giver = $2 AND kind = 'handoff' AND created_at > $3 AND correlation IS NOT NULL";
     sql::query_scalar(sql).bind(parent.as_str()).bind(child.as_str()).bind(since).fetch_one(conn).await
 }
 
-/// The task that a turn has queued under this word.
+/// The task that a turn has delegated under this word.
 pub async fn of_call(conn: &mut Conn, cause: RunId, correlation: &str) -> Result<Option<TaskId>> {
-    let sql = "SELECT id FROM tasks WHERE cause = $1 AND correlation = $2";
+    let sql = "SELECT id FROM tasks WHERE cause = $1 AND correlation = $2 AND kind = 'delegate'";
     let id: Option<i64> = sql::query_scalar(sql).bind(cause.0).bind(correlation).fetch_optional(conn).await?;
     Ok(id.map(TaskId))
 }
@@ -266,7 +218,8 @@ pub async fn known_correlation(
     correlation: &str,
     since: Moment,
 ) -> Result<Option<TaskId>> {
-    let sql = "SELECT id FROM tasks WHERE team = $1 AND correlation = $3 AND giver = $2 AND created_at > $4
+    let sql = "SELECT id FROM tasks INDEXED BY handoffs
+               WHERE team = $1 AND giver = $2 AND kind = 'handoff' AND created_at > $4 AND correlation = $3
                ORDER BY id DESC LIMIT 1";
     let id: Option<i64> = sql::query_scalar(sql)
         .bind(parent.as_str())

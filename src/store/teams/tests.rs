@@ -4,7 +4,7 @@ use base::{RunId, TaskId};
 
 use super::*;
 use crate::notes::Reader;
-use crate::tasks::{End, Kind, New, Origin, Priority, StopAsked};
+use crate::tasks::{End, Given, Kind, New, Origin, Priority, StopAsked};
 use crate::{Db, grants, notes, runs, tasks};
 
 const NOW: Moment = 1_000;
@@ -120,15 +120,23 @@ async fn a_queue_is_seen_cancelled_stopped_and_dropped() {
         assert_eq!(shown, [("first", true), ("second", false), ("third", false), ("fourth", false)]);
         assert_eq!(open[0].priority, Priority::Normal);
         assert_eq!((tasks::queued_of(conn, &ops).await?, tasks::depths(conn).await?), (3, vec![("ops".to_owned(), 3)]));
-        assert_eq!(tasks::same_open(conn, &ops, &team("main"), "first").await?, Some(first));
-        assert_eq!(tasks::same_open(conn, &ops, &team("main"), "third").await?, None);
+        let (giver, origin) = (team("main"), Origin::default());
+        let given = Given { team: &ops, giver: &giver, origin: &origin };
+        assert_eq!(tasks::same_open(conn, &given, "first").await?, Some(first));
+        assert_eq!(tasks::same_open(conn, &given, "third").await?, None);
+        let elsewhere = Origin { conversation: Some("discord:1".parse()?), ..Origin::default() };
+        let given = Given { origin: &elsewhere, ..given };
+        assert_eq!(tasks::same_open(conn, &given, "first").await?, None, "what comes of it goes elsewhere");
         let running = tasks::running(conn).await?;
         assert_eq!((running.len(), running[0].id, running[0].team.clone()), (1, first, ops.clone()));
         assert_eq!(tasks::running_of(conn, &ops).await?, [first]);
         // What this giver gave, and nothing else.
-        assert_eq!(tasks::cancel_given(conn, &ops, &team("main"), "replaced", NOW).await?, [second]);
-        assert_eq!(tasks::stop_work(conn, &ops, StopAsked::Replaced).await?, 1);
-        assert_eq!(tasks::stop_work(conn, &ops, StopAsked::Replaced).await?, 0, "it was asked already");
+        let cancelled = tasks::cancel_given(conn, &ops, &giver, "replaced", NOW).await?;
+        assert_eq!(cancelled.iter().map(|task| task.id).collect::<Vec<_>>(), [second]);
+        assert_eq!(tasks::replaced_by(conn, first).await?, None);
+        assert_eq!(tasks::stop_given(conn, &ops, second).await?, 1);
+        assert_eq!(tasks::stop_given(conn, &ops, first).await?, 0, "it was asked already");
+        assert_eq!(tasks::replaced_by(conn, first).await?.map(|by| by.id), Some(second));
         assert_eq!(tasks::to_stop(conn).await?, [(first, StopAsked::Replaced)]);
         assert_eq!(tasks::stop_team(conn, &ops, StopAsked::Closing).await?, 1);
         assert_eq!(tasks::to_stop(conn).await?, [(first, StopAsked::Closing)]);
@@ -158,6 +166,9 @@ async fn what_a_child_hands_over_is_counted_and_known() {
         assert_eq!(tasks::known_correlation(conn, &ops, &web, "id", NOW - 1).await?, Some(task));
         assert_eq!(tasks::known_correlation(conn, &ops, &web, "id", NOW).await?, None);
         assert_eq!(tasks::known_correlation(conn, &ops, &web, "other", 0).await?, None);
+        // The same words for something else are something else.
+        give(conn, "ops", "web", Kind::Delegate, "mine").await?;
+        assert_eq!(tasks::known_correlation(conn, &ops, &web, "mine", 0).await?, None);
         Ok(())
     };
     db.tx("work", work).await.unwrap();
@@ -180,11 +191,88 @@ async fn a_note_is_read_once_and_goes_with_its_reader() {
         assert_eq!((unread.len(), unread[0].text.as_str()), (1, "again"));
         let granted = grants::Granted { tool: "x".into(), reason: String::new(), by: "y".into() };
         grants::add(conn, &team("api"), &granted, NOW).await?;
-        remove_belongings(conn, &team("api")).await?;
-        assert!(grants::of_team(conn, &team("api")).await?.is_empty());
         assert!(remove(conn, &team("api")).await?);
+        assert!(grants::of_team(conn, &team("api")).await?.is_empty());
         assert!(notes::unread(conn, &reader, 9).await?.is_empty());
         assert_eq!(tasks::get(conn, task.id).await?, None);
+        Ok(())
+    };
+    db.tx("work", work).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_team_goes_with_all_its_work_a_part_at_a_time() {
+    let (db, _folder) = database().await;
+    let work = async |conn: &mut Conn| {
+        let (api, mut asked) = (team("api"), Vec::new());
+        for number in 0..5 {
+            give(conn, "api", "web", Kind::Delegate, &format!("task {number}")).await?;
+            let other = give(conn, "web", "ops", Kind::Delegate, &format!("asks {number}")).await?;
+            for task in tasks::claim(conn, 9, NOW, NOW + 9).await? {
+                let run = runs::enter(conn, &task, None, NOW).await?;
+                if task.id == other {
+                    let within = runs::enter_within(conn, run.id, &serde_json::json!({}), &api, None, NOW).await?;
+                    crate::journal::append(conn, within.id, None, 1, crate::journal::Role::User, "?", NOW).await?;
+                    asked.push(within.id);
+                }
+                tasks::finish(conn, task.id, End::Done, "", NOW).await?;
+            }
+        }
+        give(conn, "api", "web", Kind::Delegate, "waits").await?;
+        let left =
+            "SELECT (SELECT count(*) FROM tasks WHERE team = 'api'), (SELECT count(*) FROM runs WHERE team = 'api')";
+        let left = async |conn: &mut Conn| sql::query_as::<(i64, i64)>(left).fetch_one(conn).await;
+        assert_eq!(left(conn).await?, (6, 10));
+        assert!(remove_some_work(conn, &api, 2).await?);
+        assert_eq!(left(conn).await?, (4, 6), "two tasks with their turns, and two turns");
+        assert!(remove_some_work(conn, &api, 4).await?);
+        assert_eq!(left(conn).await?, (0, 0));
+        assert!(!remove_some_work(conn, &api, 4).await?);
+        // What it was asked went with it, and whoever asked stays.
+        assert!(crate::journal::of_run(conn, asked[4]).await?.is_empty());
+        assert_eq!(tasks::completed(conn, &team("web"), 0, 9).await?.len(), 5);
+        // In one go as well.
+        assert!(remove(conn, &api).await?);
+        give(conn, "web", "ops", Kind::Delegate, "waits").await?;
+        assert!(remove(conn, &team("web")).await?);
+        let none = "SELECT count(*) FROM runs WHERE team IN ('api', 'web')";
+        assert_eq!(sql::query_scalar::<i64>(none).fetch_one(conn).await?, 0);
+        Ok(())
+    };
+    db.tx("work", work).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_team_goes_without_a_look_at_the_work_of_all_others() {
+    let (db, _folder) = database().await;
+    let look = async |conn: &mut Conn| {
+        let sql = "EXPLAIN QUERY PLAN DELETE FROM teams WHERE name = $1";
+        let plan: Vec<(i64, i64, i64, String)> = sql::query_as(sql).bind("ops").fetch_all(conn).await?;
+        Ok(plan.into_iter().map(|(.., step)| step).collect::<Vec<_>>())
+    };
+    let plan = db.read(look).await.unwrap();
+    assert!(["tasks", "notes", "teams"].iter().all(|table| plan.iter().any(|step| step.contains(table))), "{plan:?}");
+    assert!(plan.iter().all(|step| step.starts_with("SEARCH")), "{plan:?}");
+}
+
+#[tokio::test]
+async fn a_team_of_a_name_that_was_there_before_has_a_history_of_its_own() {
+    let (db, _folder) = database().await;
+    let work = async |conn: &mut Conn| {
+        let (docs, of) = (team("docs"), async |conn: &mut Conn| {
+            let all = crate::events::of_team_after(conn, &team("docs"), 0, 99).await?;
+            Ok::<_, anyhow::Error>(all.into_iter().map(|event| event.task).collect::<Vec<_>>())
+        });
+        let first = give(conn, "docs", "main", Kind::Delegate, "first").await?;
+        assert_eq!(of(conn).await?, [Some(first.0)]);
+        remove(conn, &docs).await?;
+        // Who looks after it has gone sees what there was.
+        assert_eq!(of(conn).await?, [Some(first.0)]);
+        assert!(add(conn, &docs, &team("main"), "", State::Ready, NOW).await?);
+        assert!(of(conn).await?.is_empty());
+        let second = give(conn, "docs", "main", Kind::Delegate, "second").await?;
+        assert_eq!(of(conn).await?, [Some(second.0)]);
+        assert_eq!(crate::events::latest(conn, Some(&docs), 9).await?.len(), 2, "nothing is lost to people");
         Ok(())
     };
     db.tx("work", work).await.unwrap();

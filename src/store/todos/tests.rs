@@ -42,7 +42,7 @@ async fn a_list_is_replaced_whole_and_goes_with_its_turn() {
         assert!(activate_skill(conn, run.id, "deploy", 23).await?);
         assert!(!activate_skill(conn, run.id, "deploy", 24).await?, "it is active already");
         assert!(activate_skill(conn, run.id, "audit", 25).await?);
-        assert_eq!(active_skills(conn, run.id).await?, ["audit", "deploy"]);
+        assert_eq!(active_skills(conn, run.id).await?, ["deploy", "audit"], "in the order in which they were taken up");
         let changed = events::after(conn, 0, 100).await?;
         let changed: Vec<_> = changed.iter().filter(|event| event.kind == "todos_changed").collect();
         assert_eq!(changed.len(), 2, "the same list again changes nothing");

@@ -143,9 +143,9 @@ async fn every_argument_of_the_program_s_tools_is_described() {
     let catalogue = world.catalogue(Policy::default());
     let mut seen = 0;
     for entry in catalogue.entries() {
-        let schema = entry.input.to_string();
+        let schema = entry.schema.json();
         assert!(!schema.contains("$ref") && !schema.contains("$schema"), "{schema}");
-        for (name, field) in entry.input["properties"].as_object().into_iter().flatten() {
+        for (name, field) in entry.schema.value()["properties"].as_object().into_iter().flatten() {
             assert!(field["description"].is_string(), "{}.{name}", entry.spec().name);
             seen += 1;
         }

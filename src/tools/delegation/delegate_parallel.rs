@@ -6,9 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::delegate_to::{Mode, work};
-use super::item::{FAN_OUT_BYTES_MAX, Item, check_fan_out, shares};
+use super::item::{FAN_OUT_BYTES_MAX, Item, check_fan_out};
 use super::limits::Limits;
-use super::relay::Relay;
+use super::relay::{Relay, Said};
 use crate::call::Call;
 use crate::spec::{Availability, Domain, Effect, Ops, Partition, Provenance, Source, Spec};
 use crate::tool::{Tool, ToolError};
@@ -104,10 +104,8 @@ impl Tool for DelegateParallel {
     type Output = Vec<Delegated>;
 
     async fn run(&self, call: &Call, args: DelegateParallelArgs) -> Result<Vec<Delegated>, ToolError> {
-        let items = args.items(self.relay.limits())?;
-        let names: Vec<String> = items.iter().map(|item| item.whom.to_string()).collect();
-        let answers = shares(self.relay.ask(call, items).await?);
-        let delegated = |(assignee, (ok, result_or_error))| Delegated { assignee, ok, result_or_error };
-        Ok(names.into_iter().zip(answers).map(delegated).collect())
+        let items = args.items(&self.relay.limits)?;
+        let delegated = |said: Said| Delegated { assignee: said.whom, ok: said.ok, result_or_error: said.text };
+        Ok(self.relay.ask_all(call, items).await?.into_iter().map(delegated).collect())
     }
 }

@@ -95,6 +95,6 @@ impl Tool for DelegateTo {
     type Output = String;
 
     async fn run(&self, call: &Call, args: DelegateToArgs) -> Result<String, ToolError> {
-        self.relay.ask_one(call, args.items(self.relay.limits())?).await
+        self.relay.ask_one(call, args.items(&self.relay.limits)?).await
     }
 }

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use super::limits::Limits;
 use super::sessions::Whom;
+use crate::gate::Saturated;
+use crate::org::TEXT_CHARS_MAX;
 use crate::tool::ToolError;
 
 /// One thing that one session is asked.
@@ -18,10 +20,38 @@ pub(super) struct Item {
 }
 
 /// What was said, or why nothing was.
-pub(super) type Answer = Result<String, String>;
+pub(super) type Answer = Result<String, Why>;
 
-/// An answer that did not come in time.
-pub(super) const TIMEOUT: &str = "timeout";
+/// Why there is no answer. Whoever asked reads it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Why {
+    /// It was not in before the others were given up.
+    #[error("nobody was asked")]
+    NobodyAsked,
+    /// The rules of the turn, or the state of the team, kept it from being asked.
+    #[error("{0}")]
+    Refused(String),
+    /// It did not come in time.
+    #[error("timeout")]
+    Timeout,
+    /// The team has no slot.
+    #[error(transparent)]
+    Saturated(Saturated),
+    /// The session failed: its own words, or what is known of it.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl Why {
+    /// It in one word, as events say it.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Why::Timeout => "timeout",
+            Why::Saturated(_) => "saturation",
+            Why::NobodyAsked | Why::Refused(_) | Why::Failed(_) => "failed",
+        }
+    }
+}
 
 impl Item {
     /// Asks a child team. Whether it is one is for the rows to say.
@@ -36,11 +66,17 @@ impl Item {
     /// Asks somebody.
     ///
     /// # Errors
-    /// If there is nothing to ask, or the time is out of bounds.
+    /// If there is nothing to ask, it is longer than a task may be, or the time is out of bounds.
     pub fn to(whom: Whom, text: &str, timeout_ms: Option<u64>, default: Duration) -> Result<Item, ToolError> {
         if text.trim().is_empty() {
             return Err(ToolError::Refused(format!(
                 "nothing is said to `{whom}`: write everything that it has to know"
+            )));
+        }
+        let chars = text.chars().count();
+        if chars > TEXT_CHARS_MAX {
+            return Err(ToolError::Refused(format!(
+                "what is said to `{whom}` has {chars} characters, and may have {TEXT_CHARS_MAX}: put the rest into a file"
             )));
         }
         let timeout = timeout_ms.map_or(default, Duration::from_millis);
@@ -99,7 +135,7 @@ pub(super) fn shares(answers: Vec<Answer>) -> Vec<(bool, String)> {
         .into_iter()
         .map(|answer| match answer {
             Ok(text) => (true, within(&text, each)),
-            Err(why) => (false, within(&why, each)),
+            Err(why) => (false, within(&why.to_string(), each)),
         })
         .collect()
 }

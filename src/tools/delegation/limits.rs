@@ -13,7 +13,8 @@ pub struct Limits {
     pub pair_calls_max: usize,
     /// How many are asked by one call. What is more is split over several calls.
     pub fan_out_max: usize,
-    /// How many questions of one turn somebody may have at once.
+    /// How many questions of one turn somebody may have at once: of more in one call so many go through. It can act
+    /// where it is less than [`Limits::pair_calls_max`].
     pub per_child_max: usize,
     /// How long an answer to a question may take where the caller says nothing else, with the wait for a slot.
     pub query_timeout: Duration,
@@ -43,7 +44,7 @@ impl Default for Limits {
             depth_max: 4,
             pair_calls_max: 4,
             fan_out_max: 5,
-            per_child_max: 4,
+            per_child_max: 3,
             query_timeout: Duration::from_secs(150),
             work_timeout: Limits::TIMEOUT_MAX,
             slot_patience: Duration::from_secs(5),

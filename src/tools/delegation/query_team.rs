@@ -55,6 +55,6 @@ impl Tool for QueryTeam {
     type Output = String;
 
     async fn run(&self, call: &Call, args: QueryTeamArgs) -> Result<String, ToolError> {
-        self.relay.ask_one(call, args.items(self.relay.limits())?).await
+        self.relay.ask_one(call, args.items(&self.relay.limits)?).await
     }
 }

@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::item::{FAN_OUT_BYTES_MAX, Item, check_fan_out, shares};
+use super::item::{FAN_OUT_BYTES_MAX, Item, check_fan_out};
 use super::limits::Limits;
-use super::relay::Relay;
+use super::relay::{Relay, Said};
 use crate::call::Call;
 use crate::spec::{Availability, Domain, Effect, Ops, Partition, Provenance, Source, Spec};
 use crate::tool::{Tool, ToolError};
@@ -83,10 +83,8 @@ impl Tool for QueryTeams {
     type Output = Vec<Answered>;
 
     async fn run(&self, call: &Call, args: QueryTeamsArgs) -> Result<Vec<Answered>, ToolError> {
-        let items = args.items(self.relay.limits())?;
-        let names: Vec<String> = items.iter().map(|item| item.whom.to_string()).collect();
-        let answers = shares(self.relay.ask(call, items).await?);
-        let answered = |(team, (ok, result_or_error))| Answered { team, ok, result_or_error };
-        Ok(names.into_iter().zip(answers).map(answered).collect())
+        let items = args.items(&self.relay.limits)?;
+        let answered = |said: Said| Answered { team: said.whom, ok: said.ok, result_or_error: said.text };
+        Ok(self.relay.ask_all(call, items).await?.into_iter().map(answered).collect())
     }
 }

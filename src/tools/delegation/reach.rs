@@ -1,8 +1,7 @@
 //! What one agent is shown of the tools that ask: its own children as the only choice, its subagents under their names.
 
-use std::sync::Arc;
-
 use base::TeamName;
+use llm::Schema;
 use serde_json::{Value, json};
 
 use crate::catalogue::{Catalogue, Definition};
@@ -14,7 +13,12 @@ const TO_CHILDREN: [&str; 4] = ["delegate_parallel", "delegate_to", "query_team"
 /// The fields that name a child.
 const CHILD_FIELDS: [&str; 2] = ["assignee", "team"];
 /// The tool that all subagents' tools stand for.
-const RUN_SUBAGENT: &str = "run_subagent";
+pub const RUN_SUBAGENT: &str = "run_subagent";
+
+/// Whether a tool asks another session of the hive that works and answers: a child's or a subagent's.
+pub(crate) fn asks_another(name: &str) -> bool {
+    name == RUN_SUBAGENT || TO_CHILDREN.contains(&name)
+}
 
 /// Whom an agent reaches.
 pub struct Reach<'a> {
@@ -51,7 +55,7 @@ impl Reach<'_> {
                 fitted.extend(self.subagents.definitions());
             } else if TO_CHILDREN.contains(&definition.name.as_str()) {
                 if !self.children.is_empty() {
-                    let schema = Arc::new(with_assignees(&definition.schema, self.children));
+                    let schema = with_assignees(&definition.schema.value(), self.children).into();
                     fitted.push(Definition { schema, ..definition });
                 }
             } else {
@@ -126,7 +130,7 @@ impl Subagents {
                 "" => format!("The subagent {}.", persona.name),
                 about => about.to_owned(),
             },
-            schema: Arc::new(json!({
+            schema: Schema::from(json!({
                 "type": "object",
                 "additionalProperties": false,
                 "required": ["task"],

@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Result, anyhow};
-use base::{Clock, Moment};
+use base::{Clock, Moment, TeamName};
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
+use org::teams::Tree;
 use serde_json::json;
 use store::events::{self, Kind};
 use store::teams::{self, State};
@@ -14,23 +15,30 @@ use store::{Conn, Db};
 use tokio::time::timeout;
 
 use super::caps;
-use super::item::{Answer, Item, TIMEOUT, no_child};
+use super::item::{Answer, Item, Why, no_child, shares};
 use super::limits::Limits;
 use super::sessions::{Line, Question, Sessions, Unanswered, Whom};
 use super::slot::Slot;
 use super::so_far::SoFar;
 use crate::call::Call;
-use crate::gate::Gates;
+use crate::gate::{Gates, Saturated};
 use crate::tool::ToolError;
 
 /// Hands questions to other sessions and brings back what they say. Clones are the same.
 #[derive(Clone)]
 pub struct Relay {
-    db: Db,
-    clock: Clock,
-    gates: Gates,
-    line: Line,
-    limits: Limits,
+    /// The rows.
+    pub db: Db,
+    /// The time.
+    pub clock: Clock,
+    /// Admission to the teams.
+    pub gates: Gates,
+    /// Leads to the sessions.
+    pub line: Line,
+    /// The teams, and how many slots each has.
+    pub tree: Tree,
+    /// How much may be asked.
+    pub limits: Limits,
 }
 
 /// A question that was let through.
@@ -38,38 +46,41 @@ struct Open {
     /// Which one of its call it is, from 0.
     at: usize,
     item: Item,
+    opened_at: Moment,
+}
+
+/// What came of one of several questions.
+pub(super) struct Said {
+    /// Who was asked.
+    pub whom: String,
+    /// Whether there is an answer.
+    pub ok: bool,
+    /// The answer, or why there is none.
+    pub text: String,
 }
 
 impl Relay {
-    /// Over these rows, gates and sessions, with the usual limits.
-    pub fn new(db: &Db, clock: Clock, gates: &Gates, line: &Line) -> Relay {
-        Relay { db: db.clone(), clock, gates: gates.clone(), line: line.clone(), limits: Limits::default() }
-    }
-
-    /// The same with other limits.
-    pub fn with(self, limits: Limits) -> Relay {
-        Relay { limits, ..self }
-    }
-
-    /// How much may be asked.
-    pub(super) fn limits(&self) -> &Limits {
-        &self.limits
-    }
-
     /// Asks one session.
     ///
     /// # Errors
     /// With the reason where there is no answer.
     pub(super) async fn ask_one(&self, call: &Call, items: Vec<Item>) -> Result<String, ToolError> {
-        let answer = self.ask(call, items).await?.pop();
-        answer.unwrap_or_else(|| Err("nobody was asked".to_owned())).map_err(ToolError::Refused)
+        let answer = self.ask(call, items).await?.pop().unwrap_or(Err(Why::NobodyAsked));
+        answer.map_err(|why| ToolError::Refused(why.to_string()))
     }
 
-    /// Asks all of them at once. The answers are in the order of the items; one that fails fails alone.
+    /// Asks all of them at once. What is said is in the order of the items, each with its share of the result; one that
+    /// fails fails alone.
     ///
     /// # Errors
     /// If the whole call must not be made, was stopped, or failed by a fault of ours. Then no session goes on.
-    pub(super) async fn ask(&self, call: &Call, items: Vec<Item>) -> Result<Vec<Answer>, ToolError> {
+    pub(super) async fn ask_all(&self, call: &Call, items: Vec<Item>) -> Result<Vec<Said>, ToolError> {
+        let names: Vec<String> = items.iter().map(|item| item.whom.to_string()).collect();
+        let answers = shares(self.ask(call, items).await?);
+        Ok(names.into_iter().zip(answers).map(|(whom, (ok, text))| Said { whom, ok, text }).collect())
+    }
+
+    async fn ask(&self, call: &Call, items: Vec<Item>) -> Result<Vec<Answer>, ToolError> {
         let sessions = self.line.sessions().ok_or_else(|| anyhow!("no session can be asked"))?;
         if !self.limits.may_ask(call.depth) {
             return Err(ToolError::refused(
@@ -98,7 +109,7 @@ impl Relay {
             }
         }
         drop(running);
-        Ok(answers.into_iter().map(|answer| answer.unwrap_or_else(|| Err("nobody was asked".to_owned()))).collect())
+        Ok(answers.into_iter().map(|answer| answer.unwrap_or(Err(Why::NobodyAsked))).collect())
     }
 
     /// Applies the rules and says of each question that passes that it is open, in one transaction: no call of the same
@@ -106,6 +117,8 @@ impl Relay {
     async fn open(&self, call: &Call, items: Vec<Item>) -> Result<(Vec<Option<Answer>>, Vec<Open>), ToolError> {
         let now = self.clock.now();
         let write = async |conn: &mut Conn| {
+            // A crash has cut this very call off, and it is made again.
+            events::cut_off(conn, call.run, call.step, &call.call_id, now).await?;
             let closed = match self.unreachable(conn, call, &items).await? {
                 Ok(closed) => closed,
                 Err(refusal) => return Ok(Err(refusal)),
@@ -115,8 +128,8 @@ impl Relay {
             let own = so_far.own.filter(|own| own.len() == items.len());
             let wanted = own.unwrap_or_else(|| items.iter().map(Item::wanted).collect());
             let verdicts = caps::judge(&self.limits, &so_far.earlier, &wanted);
-            let refused: Vec<Option<Answer>> =
-                verdicts.into_iter().zip(closed).map(|(verdict, closed)| closed.or(verdict.err()).map(Err)).collect();
+            let refused = verdicts.into_iter().zip(closed).map(|(verdict, closed)| closed.or(verdict.err()));
+            let refused: Vec<Option<Answer>> = refused.map(|why| Some(Err(Why::Refused(why?)))).collect();
             for (at, item) in items.iter().enumerate().filter(|(at, _)| refused[*at].is_none()) {
                 events::append(conn, call.run, Kind::DelegationOpened, &body(call, at, item), now).await?;
             }
@@ -124,7 +137,7 @@ impl Relay {
         };
         let answers = self.db.note("open delegations", write).await?.map_err(ToolError::Refused)?;
         let open = items.into_iter().enumerate().filter(|(at, _)| answers[*at].is_none());
-        let open = open.map(|(at, item)| Open { at, item }).collect();
+        let open = open.map(|(at, item)| Open { at, item, opened_at: now }).collect();
         Ok((answers, open))
     }
 
@@ -159,51 +172,62 @@ impl Relay {
 
     /// One question to its end, and the event that says so.
     async fn follow(&self, call: &Call, sessions: &dyn Sessions, open: &Open) -> (usize, Result<Answer>) {
-        let (item, began) = (&open.item, self.clock.now());
-        let asked = self.one(call, sessions, item);
-        let answer = match timeout(item.timeout, asked).await {
+        let asked = self.one(call, sessions, open);
+        let answer = match timeout(open.item.timeout, asked).await {
             Ok(Err(fault)) => return (open.at, Err(fault)),
             Ok(Ok(answer)) => answer,
-            Err(_) => Err(TIMEOUT.to_owned()),
+            Err(_) => Err(Why::Timeout),
         };
-        let how = answer.as_ref().map_or_else(|why| reason(why), |_| "answered");
-        let closed = self.close(call, &[(open, how)], began).await;
+        let how = answer.as_ref().map_or_else(Why::word, |_| ANSWERED);
+        let closed = self.close(call, &[(open, how)]).await;
         (open.at, closed.map(|()| answer))
     }
 
-    async fn one(&self, call: &Call, sessions: &dyn Sessions, item: &Item) -> Result<Answer> {
+    async fn one(&self, call: &Call, sessions: &dyn Sessions, open: &Open) -> Result<Answer> {
+        let item = &open.item;
         let slot = match &item.whom {
-            Whom::Team(team) => match Slot::take(team, self.gates.of(team), self.limits.slot_patience).await {
+            Whom::Team(team) => match self.slot(team).await {
                 Ok(slot) => Some(Arc::new(slot)),
-                Err(saturated) => return Ok(Err(saturated.to_string())),
+                Err(saturated) => return Ok(Err(Why::Saturated(saturated))),
             },
             // They are of the caller's own team: their calls are admitted as the caller's are.
             Whom::Subagent(_) | Whom::Scout => call.slot.clone(),
         };
-        let question = Question { whom: item.whom.clone(), text: item.text.clone(), slot, depth: call.depth + 1 };
+        let (whom, text) = (item.whom.clone(), item.text.clone());
+        let question = Question { whom, text, slot, depth: call.depth + 1, at: open.at };
         match sessions.ask(call, question).await {
-            Ok(said) if said.trim().is_empty() => Ok(Err("it said nothing".to_owned())),
+            Ok(said) if said.trim().is_empty() => Ok(Err(Why::Failed("it said nothing".to_owned()))),
             Ok(said) => Ok(Ok(said)),
-            Err(Unanswered::Failed(why)) => Ok(Err(why)),
+            Err(Unanswered::Failed(why)) => Ok(Err(Why::Failed(why))),
             Err(Unanswered::Broken(fault)) => Err(fault.context(format!("ask {}", item.whom))),
         }
+    }
+
+    /// A slot of a team, of as many as its file says now. Once its session is there the slot is taken, and a gate in use
+    /// stays as it is: a team that is only ever asked would never have its own number.
+    async fn slot(&self, team: &TeamName) -> Result<Slot, Saturated> {
+        // A file that cannot be read is told by the session that needs it.
+        if let Ok(config) = self.tree.written(team).await {
+            self.gates.fit(team, config.max_concurrent_daily_ops);
+        }
+        Slot::take(team, self.gates.of(team), self.limits.slot_patience).await
     }
 
     /// Says of everything that has no answer that it is over.
     async fn give_up(&self, call: &Call, open: &[Open], answers: &[Option<Answer>]) -> Result<()> {
         let left: Vec<(&Open, &str)> =
             open.iter().filter(|open| answers[open.at].is_none()).map(|open| (open, "stopped")).collect();
-        self.close(call, &left, self.clock.now()).await
+        self.close(call, &left).await
     }
 
-    async fn close(&self, call: &Call, closed: &[(&Open, &str)], began: Moment) -> Result<()> {
+    async fn close(&self, call: &Call, closed: &[(&Open, &str)]) -> Result<()> {
         let now = self.clock.now();
         let write = async |conn: &mut Conn| {
             for (open, how) in closed {
                 let mut body = body(call, open.at, &open.item);
-                body["ok"] = json!(*how == "answered");
+                body["ok"] = json!(*how == ANSWERED);
                 body["how"] = json!(how);
-                body["ms"] = json!((now - began).max(0));
+                body["ms"] = json!((now - open.opened_at).max(0));
                 events::append(conn, call.run, Kind::DelegationClosed, &body, now).await?;
             }
             Ok(())
@@ -211,6 +235,9 @@ impl Relay {
         self.db.note("close delegations", write).await
     }
 }
+
+/// How a question ended that has an answer.
+const ANSWERED: &str = "answered";
 
 /// How many children a refusal names.
 const NAMES_TOLD_MAX: usize = 30;
@@ -228,13 +255,4 @@ fn body(call: &Call, at: usize, item: &Item) -> serde_json::Value {
         "kind": item.whom.kind(),
         "depth": call.depth + 1,
     })
-}
-
-/// Why there was no answer, in one word.
-fn reason(why: &str) -> &'static str {
-    match why {
-        TIMEOUT => "timeout",
-        why if why.starts_with("saturation") => "saturation",
-        _ => "failed",
-    }
 }

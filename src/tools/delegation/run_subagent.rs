@@ -62,6 +62,6 @@ impl Tool for RunSubagent {
     type Output = String;
 
     async fn run(&self, call: &Call, args: RunSubagentArgs) -> Result<String, ToolError> {
-        self.relay.ask_one(call, args.items(self.relay.limits())?).await
+        self.relay.ask_one(call, args.items(&self.relay.limits)?).await
     }
 }

@@ -88,6 +88,6 @@ impl Tool for Scout {
     type Output = String;
 
     async fn run(&self, call: &Call, args: ScoutArgs) -> Result<String, ToolError> {
-        self.relay.ask_one(call, args.items(self.relay.limits())?).await
+        self.relay.ask_one(call, args.items(&self.relay.limits)?).await
     }
 }

@@ -52,6 +52,15 @@ pub struct Question {
     pub slot: Option<Arc<Slot>>,
     /// How many sessions there are above the new one: 1 for one that people's turn asks.
     pub depth: u32,
+    /// Which one of its call's questions it is, from 0.
+    pub at: usize,
+}
+
+impl Question {
+    /// Which of the things that a turn asks it is, as the events of that turn name it: which call, which one of it.
+    pub fn delegation(&self, call: &Call) -> serde_json::Value {
+        serde_json::json!({ "step": call.step, "call_id": &*call.call_id, "at": self.at })
+    }
 }
 
 /// Why there is no answer.

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use store::Conn;
 use store::calls::{self, Given};
+use store::events::{self, Delegation};
 
 use super::caps::{Earlier, State};
 use super::delegate_parallel::DelegateParallelArgs;
@@ -39,10 +40,11 @@ impl SoFar {
     /// Only the database's.
     pub async fn read(conn: &mut Conn, call: &Call, limits: &Limits) -> Result<SoFar> {
         let rows = calls::of_tools(conn, call.run, &TOOLS).await?;
-        Ok(SoFar::of(&rows, call.step, &call.call_id, limits))
+        let handed = events::delegations(conn, call.run).await?;
+        Ok(SoFar::of(&rows, &handed, call.step, &call.call_id, limits))
     }
 
-    fn of(rows: &[Given], step: i64, call_id: &str, limits: &Limits) -> SoFar {
+    fn of(rows: &[Given], handed: &[Delegation], step: i64, call_id: &str, limits: &Limits) -> SoFar {
         let mut so_far = SoFar::default();
         for row in rows {
             let wanted = wanted(row, limits);
@@ -50,8 +52,9 @@ impl SoFar {
                 so_far.own = Some(wanted);
                 break;
             }
-            let states = states(row, wanted.len());
-            so_far.earlier.extend(wanted.into_iter().zip(states).map(|(wanted, state)| Earlier { wanted, state }));
+            let states = states(row, handed, wanted.len());
+            let asked = wanted.into_iter().zip(states);
+            so_far.earlier.extend(asked.filter_map(|(wanted, state)| Some(Earlier { wanted, state: state? })));
         }
         so_far
     }
@@ -76,26 +79,32 @@ fn items<A: DeserializeOwned>(row: &Given, of: impl Fn(A) -> Result<Vec<Item>, T
     of(args).ok()
 }
 
-/// What came of each of the things that a row asks.
-fn states(row: &Given, asked: usize) -> Vec<State> {
+/// What came of each of the things that a row asks; `None` of what nobody was asked.
+fn states(row: &Given, handed: &[Delegation], asked: usize) -> Vec<Option<State>> {
     #[derive(Deserialize)]
     struct Part {
         ok: bool,
     }
+    let of = |ok: bool| if ok { State::Answered } else { State::Failed };
     if row.open {
-        return vec![State::Open; asked];
+        return vec![Some(State::Open); asked];
     }
     let several = matches!(row.tool.as_str(), "delegate_parallel" | "query_teams");
-    match (several, row.is_error) {
-        (false, true) => vec![State::Failed; asked],
-        (false, false) => vec![State::Answered; asked],
-        // Refused as a whole, before anybody was asked.
-        (true, true) => Vec::new(),
-        (true, false) => match serde_json::from_str::<Vec<Part>>(&row.result) {
-            Ok(parts) => parts.into_iter().map(|part| if part.ok { State::Answered } else { State::Failed }).collect(),
-            // Too long to stand in the row: most of it was answered.
-            Err(_) => vec![State::Answered; asked],
-        },
+    if !several {
+        return vec![Some(of(!row.is_error)); asked];
+    }
+    let handed = |at: usize| {
+        let same = |one: &&Delegation| (one.step, &one.call_id) == (row.step, &row.call_id);
+        handed.iter().filter(same).find(|one| usize::try_from(one.at) == Ok(at))
+    };
+    if row.is_error {
+        // Refused as a whole before anybody was asked, or cut off: then no answer has come to whoever asked.
+        return (0..asked).map(|at| handed(at).map(|_| State::Failed)).collect();
+    }
+    match serde_json::from_str::<Vec<Part>>(&row.result) {
+        Ok(parts) => parts.into_iter().map(|part| Some(of(part.ok))).collect(),
+        // Too long to stand in the row: the events know.
+        Err(_) => (0..asked).map(|at| Some(of(handed(at).is_some_and(|one| one.ok == Some(true))))).collect(),
     }
 }
 
@@ -113,6 +122,41 @@ mod tests {
         Given { step: 1, call_id: call_id.to_owned(), tool, arguments, open: false, is_error, result }
     }
 
+    fn handed(call_id: &str, at: i64, ok: bool) -> Delegation {
+        Delegation { step: 1, call_id: call_id.to_owned(), at, ok: Some(ok), opened_at: 0, body: String::new() }
+    }
+
+    /// What is known of earlier questions, as text.
+    fn seen(so_far: &SoFar) -> Vec<String> {
+        let told = |earlier: &Earlier| format!("{} {} {:?}", earlier.wanted.whom, earlier.wanted.task, earlier.state);
+        so_far.earlier.iter().map(told).collect()
+    }
+
+    #[test]
+    fn a_fan_out_that_was_cut_off_counts_for_whoever_was_asked() {
+        let two = json!({"targets": [{"team": "ops", "query": "a"}, {"team": "docs", "query": "b"}]});
+        let rows = [
+            // Stopped when one had answered: nobody has read that answer.
+            row("1", "query_teams", two.clone(), Err("interrupted, outcome unknown: look before you do it again")),
+            // One of them was refused, the other asked.
+            row("2", "query_teams", two.clone(), Err("the turn was stopped while others worked for it")),
+            row("3", "query_teams", two.clone(), Err("`docs` is no child of this team, and nobody was asked")),
+            // Too long for its row.
+            row("4", "query_teams", two, Ok(json!("[{\"team\":\"ops\",\"ok\":true,\"result_or_err … ]"))),
+        ];
+        let events = [
+            handed("1", 0, true),
+            handed("1", 1, false),
+            handed("2", 1, false),
+            handed("4", 0, true),
+            handed("4", 1, false),
+        ];
+        let so_far = SoFar::of(&rows, &events, 2, "1", &Limits::default());
+        let expected =
+            ["ops a Failed", "docs b Failed", "docs b Failed", "ops a Answered", "docs b Failed"].map(str::to_owned);
+        assert_eq!(seen(&so_far), expected);
+    }
+
     #[test]
     fn a_turn_s_rows_say_what_it_has_asked() {
         let two = json!({"targets": [{"team": "ops", "query": "a"}, {"team": "docs", "query": "b"}]});
@@ -128,19 +172,14 @@ mod tests {
             row("7", "run_subagent", json!({"name": "ana", "task": "f"}), Ok(json!("done"))),
             row("8", "query_team", json!({"team": "ops", "query": "g"}), Ok(json!("later"))),
         ];
-        let so_far = SoFar::of(&rows, 1, "7", &Limits::default());
-        let seen: Vec<String> = so_far
-            .earlier
-            .iter()
-            .map(|earlier| format!("{} {} {:?}", earlier.wanted.whom, earlier.wanted.task, earlier.state))
-            .collect();
+        let so_far = SoFar::of(&rows, &[], 1, "7", &Limits::default());
         assert_eq!(
-            seen,
+            seen(&so_far),
             ["ops c Answered", "ops a Answered", "docs b Failed", "ops d Failed", "scout e Open"],
             "what came after the call is not before it"
         );
         let own = so_far.own.unwrap();
         assert_eq!(format!("{} {}", own[0].whom, own[0].task), "ana f");
-        assert!(SoFar::of(&rows, 2, "7", &Limits::default()).own.is_none());
+        assert!(SoFar::of(&rows, &[], 2, "7", &Limits::default()).own.is_none());
     }
 }

@@ -120,6 +120,17 @@ impl Hive {
         told.collect()
     }
 
+    /// How what was asked has ended, in order: who, how, whether with an answer, after how many milliseconds.
+    pub async fn closes(&self) -> Vec<(String, String, bool, i64)> {
+        let events = self.world.db.read(async |conn| store::events::after(conn, 0, 1_000).await).await.unwrap();
+        let closed = events.iter().filter(|event| event.kind == "delegation_closed").map(|event| {
+            let body: Value = serde_json::from_str(&event.body).unwrap();
+            let text = |key: &str| body[key].as_str().unwrap().to_owned();
+            (text("assignee"), text("how"), body["ok"].as_bool().unwrap(), body["ms"].as_i64().unwrap())
+        });
+        closed.collect()
+    }
+
     /// Every gate is free.
     pub fn assert_free(&self) {
         for (team, load) in self.world.gates.loads() {

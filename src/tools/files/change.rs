@@ -1,26 +1,60 @@
 //! What the tools that write have in common: only who has read a file changes it.
 
+use std::path::Path;
+
+use base::TeamName;
+use cap_std::fs::Dir;
+use org::handbook::{self, Handbook};
+use org::markdown::{Folder, Whose};
+
 use super::edits::{self, Replacement};
 use crate::call::Call;
 use crate::tool::ToolError;
+use crate::toolboxes::Directory;
 use crate::workspace::{Existing, FILE_BYTES_MAX, Mark, Reader, Workspaces, blocking, shown};
+
+/// Most faults of a file that whoever wrote it is told.
+const FAULTS_TOLD_MAX: usize = 5;
+
+/// What the tools that write are made of. Clones are the same.
+#[derive(Clone)]
+pub struct Pen {
+    /// The teams' folders.
+    pub workspaces: Workspaces,
+    /// What tools there are: no subagent should have the name of one.
+    pub directory: Directory,
+}
+
+impl Pen {
+    /// What is wrong with a file of those that say who the team is and how it works, for whoever has just written it; empty
+    /// where nothing is, and of every other file.
+    fn faults(&self, root: &Dir, team: &TeamName, at: &Path) -> String {
+        let Some(file) = at.to_str().filter(|file| handbook::is_read(file)) else { return String::new() };
+        // It is written: for that, nothing beside it needs to be readable.
+        let Ok(folder) = Folder::of(root, Whose::Team) else { return String::new() };
+        let is_tool = |name: &str| self.directory.records().iter().any(|tool| tool.names().any(|known| known == name));
+        let book = Handbook::read(&folder, team, is_tool);
+        let lines: String = book.faults_of(file).take(FAULTS_TOLD_MAX).map(|fault| format!("\n- {fault}")).collect();
+        if lines.is_empty() { lines } else { format!("\nWhat is wrong with it:{lines}") }
+    }
+}
 
 /// Writes what `decide` makes of a file, and remembers that the caller knows the new content. `decide` gives the new
 /// content, or none where there is nothing to write, and what to say.
 pub async fn change(
-    workspaces: &Workspaces,
+    pen: &Pen,
     call: &Call,
     path: String,
     make_folders: bool,
     decide: impl FnOnce(&Known<'_>) -> Result<(Option<Vec<u8>>, String), ToolError> + Send + 'static,
 ) -> Result<String, ToolError> {
-    let (workspaces, team, reader) = (workspaces.clone(), call.team.clone(), Reader::of(call));
+    let (pen, team, reader) = (pen.clone(), call.team.clone(), Reader::of(call));
     let stop = call.stop.clone();
     blocking(move || {
-        let workspace = workspaces.of(&team)?;
+        let workspace = pen.workspaces.of(&team)?;
         let mut written = None;
         let (at, said) = workspace.change(&path, make_folders, |at, existing| {
-            let known = workspaces.known(&reader, at);
+            let known = pen.workspaces.known(&reader, at);
             let (content, said) = decide(&Known { path: &path, existing, known })?;
             // The last moment: whoever has stopped waiting is not surprised by a write.
             if stop.is_cancelled() {
@@ -30,21 +64,16 @@ pub async fn change(
             Ok((content, said))
         })?;
         if let Some(mark) = written {
-            workspaces.note(&reader, &at, mark);
+            pen.workspaces.note(&reader, &at, mark);
         }
-        Ok(said)
+        Ok(format!("{said}{}", pen.faults(workspace.root(), &team, &at)))
     })
     .await
 }
 
 /// Makes edits in a file.
-pub async fn edit(
-    workspaces: &Workspaces,
-    call: &Call,
-    path: String,
-    edits: Vec<Replacement>,
-) -> Result<String, ToolError> {
-    change(workspaces, call, path, false, move |known| {
+pub async fn edit(pen: &Pen, call: &Call, path: String, edits: Vec<Replacement>) -> Result<String, ToolError> {
+    change(pen, call, path, false, move |known| {
         let existing = known.as_read()?;
         let too_long = || {
             ToolError::refused(format!("{} is longer than {FILE_BYTES_MAX} bytes and is not edited", shown(known.path)))

@@ -6,16 +6,16 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{change, edits};
+use super::change::{self, Pen};
+use super::edits;
 use crate::call::Call;
 use crate::spec::{Availability, Domain, Effect, Ops, Partition, Provenance, Source, Spec};
 use crate::tool::{Tool, ToolError};
-use crate::workspace::Workspaces;
 
 /// Replaces a text in a file.
 pub struct Edit {
-    /// The teams' folders.
-    pub workspaces: Workspaces,
+    /// What it writes with.
+    pub pen: Pen,
 }
 
 /// What to replace.
@@ -59,6 +59,6 @@ impl Tool for Edit {
     async fn run(&self, call: &Call, args: EditArgs) -> Result<String, ToolError> {
         let EditArgs { path, old_string, new_string, replace_all } = args;
         let edit = edits::Replacement { old_string, new_string, replace_all };
-        change::edit(&self.workspaces, call, path, vec![edit]).await
+        change::edit(&self.pen, call, path, vec![edit]).await
     }
 }

@@ -25,6 +25,7 @@ mod walk;
 mod write_file;
 
 pub use attach_file::{AttachFile, AttachFileArgs};
+pub use change::Pen;
 pub use edit_file::{Edit, EditArgs};
 pub use edits::Replacement;
 pub use glob::{Glob, GlobArgs};

@@ -6,17 +6,16 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::change;
+use super::change::{self, Pen};
 use super::edits::Replacement;
 use crate::call::Call;
 use crate::spec::{Availability, Domain, Effect, Ops, Partition, Provenance, Source, Spec};
 use crate::tool::{Tool, ToolError};
-use crate::workspace::Workspaces;
 
 /// Makes several edits in one file.
 pub struct MultiEdit {
-    /// The teams' folders.
-    pub workspaces: Workspaces,
+    /// What it writes with.
+    pub pen: Pen,
 }
 
 /// What to replace.
@@ -52,6 +51,6 @@ impl Tool for MultiEdit {
     type Output = String;
 
     async fn run(&self, call: &Call, args: MultiEditArgs) -> Result<String, ToolError> {
-        change::edit(&self.workspaces, call, args.path, args.edits).await
+        change::edit(&self.pen, call, args.path, args.edits).await
     }
 }

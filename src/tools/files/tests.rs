@@ -10,22 +10,28 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::{AttachFile, Edit, Glob, Grep, List, MultiEdit, Read, Write};
+use super::{AttachFile, Edit, Glob, Grep, List, MultiEdit, Pen, Read, Write};
 use crate::testing::{World, asked};
+use crate::toolboxes::Directory;
 use crate::{AnyTool, Call};
 
 fn tools(world: &World) -> Vec<Arc<dyn AnyTool>> {
     let workspaces = || world.workspaces.clone();
+    let pen = || pen(world);
     vec![
         Arc::new(AttachFile { db: world.db.clone(), clock: world.clock, workspaces: workspaces() }),
-        Arc::new(Edit { workspaces: workspaces() }),
+        Arc::new(Edit { pen: pen() }),
         Arc::new(Glob { workspaces: workspaces() }),
         Arc::new(Grep { workspaces: workspaces() }),
         Arc::new(List { workspaces: workspaces() }),
-        Arc::new(MultiEdit { workspaces: workspaces() }),
+        Arc::new(MultiEdit { pen: pen() }),
         Arc::new(Read { workspaces: workspaces() }),
-        Arc::new(Write { workspaces: workspaces() }),
+        Arc::new(Write { pen: pen() }),
     ]
+}
+
+fn pen(world: &World) -> Pen {
+    Pen { workspaces: world.workspaces.clone(), directory: Directory::new() }
 }
 
 /// What a model gets of a call, and whether it is a failure.

@@ -6,16 +6,16 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::change;
+use super::change::{self, Pen};
 use crate::call::Call;
 use crate::spec::{Availability, Domain, Effect, Ops, Partition, Provenance, Source, Spec};
 use crate::tool::{Tool, ToolError};
-use crate::workspace::{Mark, Workspaces, shown};
+use crate::workspace::{Mark, shown};
 
 /// Writes a whole file.
 pub struct Write {
-    /// The teams' folders.
-    pub workspaces: Workspaces,
+    /// What it writes with.
+    pub pen: Pen,
 }
 
 /// What to write.
@@ -55,7 +55,7 @@ impl Tool for Write {
     async fn run(&self, call: &Call, args: WriteArgs) -> Result<String, ToolError> {
         let WriteArgs { path, content, create_directories } = args;
         let make_folders = create_directories.unwrap_or(true);
-        change::change(&self.workspaces, call, path, make_folders, move |known| {
+        change::change(&self.pen, call, path, make_folders, move |known| {
             let (content, path) = (content.into_bytes(), shown(known.path));
             let size = base::text::count(i64::try_from(content.len()).unwrap_or(i64::MAX), "byte");
             // A call that a crash cut off is made again, and then finds its own work.

@@ -6,6 +6,7 @@ mod prompt_secret;
 #[cfg(test)]
 mod tests;
 mod think;
+mod written;
 
 use std::sync::Arc;
 

@@ -13,6 +13,7 @@ use store::outbox::New;
 
 use super::{People, too_long};
 use crate::call::Call;
+use crate::run::receipt;
 use crate::spec::{Availability, Domain, Effect, Ops, Partition, Provenance, Source, Spec};
 use crate::tool::{Tool, ToolError};
 
@@ -58,7 +59,7 @@ impl Tool for Notify {
         availability: Availability::Both,
         partition: Partition::Write,
         ops: Ops::Daily,
-        effect: Effect::Once,
+        effect: Effect::Idempotent,
         destructive: false,
         timeout: Duration::from_secs(10),
         max_result_bytes: 8 * 1_024,
@@ -92,9 +93,11 @@ impl Tool for Notify {
                 let template = New { topic: call.origin.topic, run: Some(call.run), ..New::message(place, action) };
                 notices::send(conn, &text, Vec::new(), &template, now).await?;
             }
-            Ok(())
+            let sent_to = places.iter().map(ToString::to_string).collect();
+            let notified = Notified { success: true, sent_to };
+            receipt::write(conn, call, &self.scrub, &notified, now).await?;
+            Ok(notified)
         };
-        self.people.db.tx("notify", push).await?;
-        Ok(Notified { success: true, sent_to: places.iter().map(ToString::to_string).collect() })
+        Ok(self.people.db.tx("notify", push).await?)
     }
 }

@@ -6,11 +6,13 @@ use std::time::Duration;
 use channels::Emphasis;
 use org::questions::LABEL_CHARS;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 use store::questions::{Answer, Kind};
 
 use super::too_long;
+use super::written::Written;
 use crate::asking::{AskingTool, Inquiry, Reply};
 use crate::call::Call;
 use crate::spec::{Availability, Domain, Effect, Ops, Partition, Provenance, Source, Spec};
@@ -28,9 +30,9 @@ const OPTIONS_MAX: usize = 10;
 /// Asks a person.
 pub struct PromptHuman;
 
-/// The question.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+/// The question. It is read from more shapes than models are shown: see [`super::written`].
+#[derive(Debug, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct PromptHumanArgs {
     /// What sort of answer you want.
     pub prompt_type: PromptType,
@@ -39,8 +41,14 @@ pub struct PromptHumanArgs {
     /// What a person has to know to answer it, up to 1000 characters.
     pub description: Option<String>,
     /// 2 to 10 options; for `confirm` yes and no without any; none for `text`.
-    #[serde(default)]
+    #[schemars(default)]
     pub options: Vec<OptionAsked>,
+}
+
+impl<'de> Deserialize<'de> for PromptHumanArgs {
+    fn deserialize<D: Deserializer<'de>>(written: D) -> Result<Self, D::Error> {
+        Written::deserialize(written)?.meant().map_err(Error::custom)
+    }
 }
 
 /// What sort of answer is wanted.
@@ -58,7 +66,7 @@ pub enum PromptType {
 }
 
 /// Something that can be chosen.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OptionAsked {
     /// What its button says, up to 76 characters.

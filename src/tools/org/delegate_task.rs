@@ -3,18 +3,22 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use base::{Clock, Moment, Scrub, TaskId};
+use base::{Clock, Moment, Scrub, TaskId, TeamName};
 use org::teams::confirm;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use store::questions::Asking;
-use store::tasks::{self, Kind, New, Open, Priority, StopAsked};
+use store::tasks::{self, Given, Kind, New, Open, Priority};
 use store::{Conn, Db};
 
 use super::{named, text, worker_of};
 use crate::call::Call;
+use crate::protocol::tell_replaced;
 use crate::spec::{Availability, Domain, Effect, Ops, Partition, Provenance, Source, Spec};
 use crate::tool::{Tool, ToolError};
+
+/// Why a task that waited, or its turn that waited to be tried again, has ended: as of a turn that ran.
+const REPLACED: &str = "stopped: Replaced";
 
 /// Gives work.
 pub struct DelegateTask {
@@ -148,6 +152,7 @@ impl Tool for DelegateTask {
         let body = self.scrub.clean(text("task", &args.task)?);
         let (priority, now) = (args.priority.map_or(Priority::Normal, Priority::from), self.clock.now());
         let queued_by = format!("call:{}:{}", call.step, call.call_id);
+        let given = Given { team: &team, giver: &call.team, origin: &call.origin };
         let give = async |conn: &mut Conn| {
             if let Some(task) = tasks::of_call(conn, call.run, &queued_by).await? {
                 return Ok(Ok(settled(Status::Queued, Some(task))));
@@ -156,21 +161,23 @@ impl Tool for DelegateTask {
                 return Ok(Err(why));
             }
             let open = tasks::open_of_team(conn, &team, 1).await?;
-            match (open.first(), args.overlap_policy) {
-                (None, _) => {}
+            let replaces = match (open.first(), args.overlap_policy) {
+                (None, _) => false,
                 (Some(_), None) => {
-                    if let Some(same) = tasks::same_open(conn, &team, &call.team, &body).await? {
+                    if let Some(same) = tasks::same_open(conn, &given, &body).await? {
                         return Ok(Ok(settled(Status::InFlight, Some(same))));
                     }
+                    false
                 }
                 (Some(_), Some(Overlap::Skip)) => return Ok(Ok(settled(Status::Skipped, None))),
                 (Some(first), Some(Overlap::Confirm)) => {
-                    return Ok(Ok(ask(conn, call, &args.team, (first, &body), now).await?));
+                    return Ok(Ok(ask(conn, call, &team, (first, &body), now).await?));
                 }
-                (Some(_), Some(Overlap::Replace)) => {
-                    let note = format!("replaced by `{}`", call.team);
-                    tasks::cancel_given(conn, &team, &call.team, &note, now).await?;
-                    tasks::stop_work(conn, &team, StopAsked::Replaced).await?;
+                (Some(_), Some(Overlap::Replace)) => true,
+            };
+            if replaces {
+                for task in tasks::cancel_given(conn, &team, &call.team, REPLACED, now).await? {
+                    tell_replaced(conn, &task, &call.origin, now).await?;
                 }
             }
             let new = New {
@@ -180,7 +187,11 @@ impl Tool for DelegateTask {
                 correlation: Some(&queued_by),
                 ..New::of(&team, Kind::Delegate, &body, &call.origin)
             };
-            Ok(Ok(settled(Status::Queued, Some(tasks::give(conn, &new, now).await?))))
+            let task = tasks::give(conn, &new, now).await?;
+            if replaces {
+                tasks::stop_given(conn, &team, task).await?;
+            }
+            Ok(Ok(settled(Status::Queued, Some(task))))
         };
         self.db.tx("delegate a task", give).await?.map_err(ToolError::Refused)
     }
@@ -194,7 +205,7 @@ fn settled(status: Status, task: Option<TaskId>) -> Delegated {
 async fn ask(
     conn: &mut Conn,
     call: &Call,
-    team: &str,
+    team: &TeamName,
     (first, wanted): (&Open, &str),
     now: Moment,
 ) -> anyhow::Result<Delegated> {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use base::{Clock, Scrub};
+use base::{Clock, Scrub, TaskId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use store::tasks::{self, Kind, New, Priority};
@@ -13,6 +13,7 @@ use store::{Conn, Db};
 use super::delegate_task::Urgency;
 use super::text;
 use crate::call::Call;
+use crate::run::receipt;
 use crate::spec::{Availability, Domain, Effect, Ops, Partition, Provenance, Source, Spec};
 use crate::tool::{Tool, ToolError};
 
@@ -69,7 +70,7 @@ impl Tool for EnqueueParentTask {
         availability: Availability::Sub,
         partition: Partition::Write,
         ops: Ops::Daily,
-        effect: Effect::Once,
+        effect: Effect::Idempotent,
         destructive: false,
         timeout: Duration::from_secs(15),
         max_result_bytes: 4 * 1_024,
@@ -100,8 +101,16 @@ impl Tool for EnqueueParentTask {
                 return Ok(Err(format!("`{parent}` is closing, and takes no work")));
             }
             let known = tasks::known_correlation(conn, &parent, child, &correlation, now - WINDOW_MS).await?;
+            let handed_over = |task: TaskId, deduplicated| HandedOver {
+                success: true,
+                correlation_id: correlation.clone(),
+                task_id: task.0,
+                deduplicated,
+            };
             if let Some(task) = known {
-                return Ok(Ok((task, true)));
+                let handed_over = handed_over(task, true);
+                receipt::write(conn, call, &self.scrub, &handed_over, now).await?;
+                return Ok(Ok(handed_over));
             }
             if tasks::handed_over_since(conn, &parent, child, now - WINDOW_MS).await? >= PER_MINUTE {
                 return Ok(Err(format!(
@@ -116,10 +125,10 @@ impl Tool for EnqueueParentTask {
                 correlation: Some(&correlation),
                 ..New::of(&parent, Kind::Handoff, &body, &call.origin)
             };
-            Ok(Ok((tasks::give(conn, &new, now).await?, false)))
+            let handed_over = handed_over(tasks::give(conn, &new, now).await?, false);
+            receipt::write(conn, call, &self.scrub, &handed_over, now).await?;
+            Ok(Ok(handed_over))
         };
-        let (task, deduplicated) =
-            self.db.tx("hand work to the parent", hand_over).await?.map_err(ToolError::Refused)?;
-        Ok(HandedOver { success: true, task_id: task.0, deduplicated, correlation_id: correlation.clone() })
+        self.db.tx("hand work to the parent", hand_over).await?.map_err(ToolError::Refused)
     }
 }

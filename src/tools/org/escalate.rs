@@ -15,6 +15,7 @@ use store::{Conn, teams};
 use super::text;
 use crate::call::Call;
 use crate::human::People;
+use crate::run::receipt;
 use crate::spec::{Availability, Domain, Effect, Ops, Partition, Provenance, Source, Spec};
 use crate::tool::{Tool, ToolError};
 
@@ -57,7 +58,7 @@ impl Tool for Escalate {
         availability: Availability::Both,
         partition: Partition::Write,
         ops: Ops::Daily,
-        effect: Effect::Once,
+        effect: Effect::Idempotent,
         destructive: false,
         timeout: Duration::from_secs(15),
         max_result_bytes: 4 * 1_024,
@@ -72,6 +73,7 @@ impl Tool for Escalate {
         let reason = args.reason.as_deref().map(str::trim).filter(|reason| !reason.is_empty());
         let said = self.scrub.clean(&reason.map_or(message.to_owned(), |reason| format!("{message}\n\nWhy: {reason}")));
         let correlation_id = format!("escalation:{}:{}:{}:{}", call.team, call.run, call.step, call.call_id);
+        let escalated = Escalated { success: true, correlation_id: correlation_id.clone(), notification_only: true };
         let people = self.people.of(call).await?;
         let now = self.people.clock.now();
         let tell = async |conn: &mut Conn| {
@@ -86,6 +88,9 @@ impl Tool for Escalate {
             if parent.as_ref().is_none_or(base::TeamName::is_main) {
                 announce(conn, call, &people, &said, now).await?;
             }
+            if parent.is_some() || !people.is_empty() {
+                receipt::write(conn, call, &self.scrub, &escalated, now).await?;
+            }
             Ok(parent)
         };
         let parent = self.people.db.tx("escalate", tell).await?;
@@ -95,7 +100,7 @@ impl Tool for Escalate {
             let why = "there is nobody to tell: no conversation caused this turn, and no admin is known";
             return Err(ToolError::refused(why));
         }
-        Ok(Escalated { success: true, correlation_id, notification_only: true })
+        Ok(escalated)
     }
 }
 
@@ -109,7 +114,7 @@ async fn announce(
     for place in people {
         let action = Action::Delete { message_id: String::new() };
         let topic = call.origin.topic.filter(|_| call.origin.conversation.as_ref() == Some(place));
-        let template = New { topic, ..New::message(place, action) };
+        let template = New { topic, run: Some(call.run), ..New::message(place, action) };
         notices::send(conn, &format!("[{}] {said}", call.team), Vec::new(), &template, now).await?;
     }
     Ok(())

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use store::tasks::{self, Kind, Open};
@@ -11,16 +11,18 @@ use store::teams::{self, Team};
 use store::{Conn, Db};
 
 use super::delegate_task::Urgency;
+use super::fit::fitting;
 use super::{child_of, named};
 use crate::call::Call;
-use crate::gate::Gates;
+use crate::gate::{Gates, Load};
 use crate::spec::{Availability, Domain, Effect, Ops, Partition, Provenance, Source, Spec};
 use crate::tool::{Tool, ToolError};
 
 /// Most waiting tasks that are shown of a team; `queue_depth` counts them all.
 const PENDING_MAX: u32 = 20;
-/// How much of a task is shown, in characters.
-const TASK_CHARS: usize = 200;
+/// How much is shown of each team: so many of its waiting tasks, and so many characters of each. Less where the list would
+/// be too long.
+const LEVELS: [(usize, usize); 6] = [(PENDING_MAX as usize, 200), (10, 200), (5, 200), (5, 100), (3, 60), (1, 60)];
 
 /// Shows what teams do.
 pub struct GetStatus {
@@ -57,7 +59,7 @@ pub struct StatusShown {
     pub status: &'static str,
     /// Tool calls of its sessions, and questions to it, that run now.
     pub active_daily_ops: u32,
-    /// Whether another one would have to wait.
+    /// Whether there are as many as there may be.
     pub saturation: bool,
     /// Whether a structural change waits for the team to be idle.
     pub org_op_pending: bool,
@@ -66,7 +68,7 @@ pub struct StatusShown {
     /// The task that runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub current_task: Option<TaskShown>,
-    /// The tasks that wait, in the order in which they will run; the first 20.
+    /// The tasks that wait, in the order in which they will run: the first 20, or fewer where many teams are shown.
     pub pending_tasks: Vec<TaskShown>,
 }
 
@@ -77,7 +79,7 @@ pub struct TaskShown {
     pub task_id: i64,
     /// What it is, in a few words.
     pub task: String,
-    /// `delegate`, `bootstrap`, `trigger`, `handoff`, `escalation` or `result`.
+    /// `delegate`, `bootstrap`, `trigger`, `handoff` or `result`.
     pub kind: &'static str,
     /// `critical`, `high`, `normal` or `low`.
     pub priority: Urgency,
@@ -105,25 +107,42 @@ impl Tool for GetStatus {
 
     async fn run(&self, call: &Call, args: GetStatusArgs) -> Result<Statuses, ToolError> {
         let one = args.team.as_deref().map(named).transpose()?;
-        let look = async |conn: &mut Conn| match &one {
-            Some(name) => match child_of(conn, call, name).await? {
-                Ok(team) => Ok(Ok(Statuses::One(self.status(conn, &team).await?))),
-                Err(why) => Ok(Err(why)),
-            },
-            None => {
-                let mut all = Vec::new();
-                for team in teams::children(conn, &call.team).await? {
-                    all.push(self.status(conn, &team).await?);
-                }
-                Ok(Ok(Statuses::All(all)))
+        let look = async |conn: &mut Conn| {
+            let teams = match &one {
+                Some(name) => match child_of(conn, call, name).await? {
+                    Ok(team) => vec![team],
+                    Err(why) => return Ok(Err(why)),
+                },
+                None => teams::children(conn, &call.team).await?,
+            };
+            let mut seen = Vec::with_capacity(teams.len());
+            for team in teams {
+                seen.push(self.look(conn, team).await?);
             }
+            Ok(Ok(seen))
         };
-        self.db.read(look).await?.map_err(ToolError::Refused)
+        let seen = self.db.read(look).await?.map_err(ToolError::Refused)?;
+        let all = fitting(Self::SPEC.max_result_bytes, &LEVELS, |level| {
+            seen.iter().map(|seen| seen.shown(level)).collect::<Vec<_>>()
+        })?;
+        Ok(match one {
+            Some(_) => Statuses::One(all.into_iter().next().context("a child that was there has no status")?),
+            None => Statuses::All(all),
+        })
     }
 }
 
+/// What there is to say of a team.
+struct Seen {
+    team: Team,
+    load: Load,
+    queue_depth: i64,
+    /// The task that runs, and more of those that wait than are shown.
+    open: Vec<Open>,
+}
+
 impl GetStatus {
-    async fn status(&self, conn: &mut Conn, team: &Team) -> Result<StatusShown> {
+    async fn look(&self, conn: &mut Conn, team: Team) -> Result<Seen> {
         let open = tasks::open_of_team(conn, &team.name, PENDING_MAX + 1).await?;
         let running = open.iter().filter(|task| task.running).count();
         // Where all of them were read, they need not be counted.
@@ -131,25 +150,31 @@ impl GetStatus {
             true => tasks::queued_of(conn, &team.name).await?,
             false => i64::try_from(open.len() - running)?,
         };
-        let load = self.gates.of(&team.name).load();
-        Ok(StatusShown {
-            team: team.name.to_string(),
-            status: team.state.as_str(),
-            active_daily_ops: load.active_daily_ops,
-            saturation: load.saturation,
-            org_op_pending: load.org_op_pending,
-            queue_depth,
-            current_task: open.iter().find(|task| task.running).map(shown),
-            pending_tasks: open.iter().filter(|task| !task.running).take(PENDING_MAX as usize).map(shown).collect(),
-        })
+        Ok(Seen { load: self.gates.of(&team.name).load(), team, queue_depth, open })
     }
 }
 
-fn shown(task: &Open) -> TaskShown {
+impl Seen {
+    fn shown(&self, (pending, chars): (usize, usize)) -> StatusShown {
+        let task = |task: &Open| shown(task, chars);
+        StatusShown {
+            team: self.team.name.to_string(),
+            status: self.team.state.as_str(),
+            active_daily_ops: self.load.active_daily_ops,
+            saturation: self.load.saturation,
+            org_op_pending: self.load.org_op_pending,
+            queue_depth: self.queue_depth,
+            current_task: self.open.iter().find(|task| task.running).map(task),
+            pending_tasks: self.open.iter().filter(|task| !task.running).take(pending).map(task).collect(),
+        }
+    }
+}
+
+fn shown(task: &Open, chars: usize) -> TaskShown {
     // What a team is told at its beginning is between it and the hive.
     let text = match task.kind {
         Kind::Bootstrap => "(initializing)".to_owned(),
-        _ => base::text::headline(&task.body, TASK_CHARS),
+        _ => base::text::headline(&task.body, chars),
     };
     TaskShown { task_id: task.id.0, task: text, kind: task.kind.as_str(), priority: task.priority.into() }
 }

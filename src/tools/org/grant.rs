@@ -30,6 +30,7 @@ pub fn child_grant(
         direct,
         parent: Some(heritage(catalogue.entries().map(Entry::spec), parent)),
         plugins: BTreeMap::new(),
+        remit: None,
         trusted: parent.trusted,
         admin: parent.admin,
     }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use store::tasks::{self, Completed};
 use store::{Conn, Db};
 
+use super::fit::fitting;
 use super::{child_of, moment, named};
 use crate::call::Call;
 use crate::spec::{Availability, Domain, Effect, Ops, Partition, Provenance, Source, Spec};
@@ -19,8 +20,8 @@ const SINCE_MS: i64 = 7 * 86_400_000;
 /// How many tasks where nothing is said, and at most.
 const LIMIT: u32 = 50;
 const LIMIT_MAX: u32 = 200;
-/// How much of a result is shown, in characters.
-const SNIPPET_CHARS: usize = 200;
+/// How much of a result is shown, in characters: less where the list would be too long.
+const SNIPPET_CHARS: [usize; 6] = [200, 150, 100, 60, 30, 0];
 
 /// Lists tasks that are over.
 pub struct ListCompletedTasks {
@@ -51,7 +52,7 @@ pub struct CompletedShown {
     pub duration_ms: Option<i64>,
     /// `done`, `failed` or `cancelled`.
     pub status: String,
-    /// The first 200 characters of what it came to.
+    /// The first 200 characters of what it came to, fewer in a long list.
     pub result_snippet: String,
     /// When it was given.
     pub created_at: String,
@@ -70,7 +71,7 @@ impl Tool for ListCompletedTasks {
         effect: Effect::ReadOnly,
         destructive: false,
         timeout: Duration::from_secs(15),
-        max_result_bytes: 32 * 1_024,
+        max_result_bytes: 64 * 1_024,
         default_disabled: false,
         provenance: Provenance::Anyone,
     };
@@ -102,16 +103,18 @@ impl Tool for ListCompletedTasks {
             Ok(Ok(tasks::completed(conn, &team, since, limit).await?))
         };
         let tasks = self.db.read(look).await?.map_err(ToolError::Refused)?;
-        Ok(tasks.into_iter().map(shown).collect())
+        fitting(Self::SPEC.max_result_bytes, &SNIPPET_CHARS, |chars| {
+            tasks.iter().map(|task| shown(task, chars)).collect()
+        })
     }
 }
 
-fn shown(task: Completed) -> CompletedShown {
+fn shown(task: &Completed, snippet_chars: usize) -> CompletedShown {
     CompletedShown {
         task_id: task.id.0,
         duration_ms: task.duration_ms,
-        status: task.state,
-        result_snippet: base::text::cut(task.result.trim(), SNIPPET_CHARS),
+        status: task.state.clone(),
+        result_snippet: base::text::cut(task.result.trim(), snippet_chars),
         created_at: moment::show(task.created_at),
     }
 }

@@ -8,9 +8,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use store::{Conn, Db};
 
+use super::fit::fitting;
 use crate::call::Call;
 use crate::spec::{Availability, Domain, Effect, Ops, Partition, Provenance, Source, Spec};
 use crate::tool::{Tool, ToolError};
+
+/// How much of a description is shown, in characters: all of it, less where the list would be too long.
+const DESCRIPTION_CHARS: [usize; 5] = [usize::MAX, 300, 150, 80, 40];
 
 /// Lists teams.
 pub struct ListTeams {
@@ -34,7 +38,7 @@ pub struct TeamShown {
     /// Whose child it is, where that is not you.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
-    /// What it is for.
+    /// What it is for; the beginning of it in a long list.
     pub description: String,
     /// The same in keywords: hints for routing.
     pub keywords: Vec<String>,
@@ -67,17 +71,19 @@ impl Tool for ListTeams {
     async fn run(&self, call: &Call, args: ListTeamsArgs) -> Result<Vec<TeamShown>, ToolError> {
         let recursive = args.recursive.unwrap_or(false);
         let teams = self.db.read(async |conn: &mut Conn| listing::below(conn, &call.team, recursive).await).await?;
-        Ok(teams.into_iter().map(|listed| shown(listed, call)).collect())
+        fitting(Self::SPEC.max_result_bytes, &DESCRIPTION_CHARS, |chars| {
+            teams.iter().map(|listed| shown(listed, call, chars)).collect()
+        })
     }
 }
 
-fn shown(Listed { team, keywords, queue_depth }: Listed, call: &Call) -> TeamShown {
+fn shown(Listed { team, keywords, queue_depth }: &Listed, call: &Call, description_chars: usize) -> TeamShown {
     TeamShown {
-        name: team.name.into(),
-        parent: team.parent.filter(|parent| *parent != call.team).map(String::from),
-        description: team.description,
-        keywords,
+        name: team.name.to_string(),
+        parent: team.parent.as_ref().filter(|parent| **parent != call.team).map(ToString::to_string),
+        description: base::text::cut(&team.description, description_chars),
+        keywords: keywords.clone(),
         status: team.state.as_str(),
-        queue_depth,
+        queue_depth: *queue_depth,
     }
 }

@@ -7,6 +7,7 @@ mod charter;
 mod delegate_task;
 mod enqueue_parent_task;
 mod escalate;
+mod fit;
 mod get_status;
 mod grant;
 mod list_completed_tasks;
@@ -42,7 +43,7 @@ pub use spawn_team::{SpawnTeam, SpawnTeamArgs, TeamSpawned};
 pub use update_team::{TeamUpdated, UpdateTeam, UpdateTeamArgs};
 
 /// The longest task or message of one call, in characters: what is longer belongs into a file.
-const TEXT_CHARS_MAX: usize = 50_000;
+pub(crate) const TEXT_CHARS_MAX: usize = 50_000;
 
 /// A team's name as a model writes it.
 fn named(text: &str) -> Result<TeamName, ToolError> {

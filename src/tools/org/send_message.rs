@@ -12,6 +12,7 @@ use store::{Conn, Db};
 
 use super::{named, text};
 use crate::call::Call;
+use crate::run::receipt;
 use crate::spec::{Availability, Domain, Effect, Ops, Partition, Provenance, Source, Spec};
 use crate::tool::{Tool, ToolError};
 
@@ -52,7 +53,7 @@ impl Tool for SendMessage {
         availability: Availability::Both,
         partition: Partition::Write,
         ops: Ops::Daily,
-        effect: Effect::Once,
+        effect: Effect::Idempotent,
         destructive: false,
         timeout: Duration::from_secs(15),
         max_result_bytes: 4 * 1_024,
@@ -80,7 +81,9 @@ impl Tool for SendMessage {
             let topic = call.origin.topic.filter(|_| target.is_main());
             let reader = Reader { team: target.clone(), topic };
             notes::add(conn, &reader, &call.team, &said, now).await?;
-            Ok(Ok(MessageSent { success: true }))
+            let sent = MessageSent { success: true };
+            receipt::write(conn, call, &self.scrub, &sent, now).await?;
+            Ok(Ok(sent))
         };
         self.db.tx("send a message to a team", send).await?.map_err(ToolError::Refused)
     }

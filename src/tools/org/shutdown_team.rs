@@ -3,12 +3,10 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use anyhow::Context;
 use base::TeamName;
-use org::teams::{Tree, TreeError};
+use org::teams::{Promise, Tree, TreeError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use store::tables::Tables;
 
 use super::named;
 use crate::call::Call;
@@ -16,14 +14,16 @@ use crate::gate::{Gates, Pass};
 use crate::spec::{Admission, Availability, Domain, Effect, Ops, Partition, Provenance, Source, Spec};
 use crate::tool::{Tool, ToolError};
 
+/// How long it waits for the end, which comes also when nobody waits for it: less than the call may take, so that its
+/// answer is known.
+const WAIT: Duration = Duration::from_secs(110);
+
 /// Closes a team.
 pub struct ShutdownTeam {
     /// The tree.
     pub tree: Tree,
     /// Admission to the teams: a question that a team is answering is waited for.
     pub gates: Gates,
-    /// The teams' own databases.
-    pub tables: Tables,
 }
 
 /// Which.
@@ -55,7 +55,7 @@ impl Tool for ShutdownTeam {
         availability: Availability::Both,
         partition: Partition::Write,
         ops: Ops::Org,
-        effect: Effect::Once,
+        effect: Effect::Idempotent,
         destructive: true,
         timeout: Duration::from_secs(120),
         max_result_bytes: 8 * 1_024,
@@ -77,11 +77,22 @@ impl Tool for ShutdownTeam {
             }
             Ok::<Vec<Pass>, TreeError>(passes)
         };
-        let closed = self.tree.close(&call.team, &name, args.cascade.unwrap_or(false), alone).await?;
-        for team in &closed.teams {
-            self.gates.forget(team);
-            self.tables.remove(team).context("delete a team's own database").map_err(ToolError::Broken)?;
-        }
-        Ok(ShutDown { success: true, removed: closed.teams.iter().map(ToString::to_string).collect() })
+        let promise = Promise { run: call.run, step: call.step, call_id: call.call_id.to_string(), words };
+        let close = self.tree.close(&call.team, &name, args.cascade.unwrap_or(false), Some(promise), alone);
+        let Ok(closed) = tokio::time::timeout(WAIT, close).await else {
+            let why = "takes nothing more, and its running work has not ended yet: it goes when that has, at the latest at \
+                       the next start of the hive";
+            return Err(ToolError::Refused(format!("`{name}` {why}")));
+        };
+        Ok(shut_down(&closed?.teams))
     }
+}
+
+fn shut_down(teams: &[TeamName]) -> ShutDown {
+    ShutDown { success: true, removed: teams.iter().map(ToString::to_string).collect() }
+}
+
+/// What the model gets.
+fn words(teams: &[TeamName]) -> String {
+    serde_json::to_string(&shut_down(teams)).expect("a boolean and names are JSON")
 }

@@ -6,16 +6,14 @@ use std::io::Read;
 use std::time::Duration;
 
 use base::secret::REDACTED;
-use base::{Secret, TeamName};
+use base::{Secret, TaskId, TeamName};
 use org::teams::config::{FILE_BYTES_MAX, TeamConfig};
-use org::teams::{Tree, Wish};
+use org::teams::{DESCRIPTION_CHARS_MAX, Tree, Wish, Wisher};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::{Charter, named};
 use crate::call::Call;
-use crate::run::aside;
 use crate::spec::{Availability, Domain, Effect, Ops, Partition, Provenance, Source, Spec};
 use crate::tool::{Tool, ToolError};
 use crate::workspace::{self, Workspaces};
@@ -72,27 +70,20 @@ impl Tool for SpawnTeam {
         availability: Availability::Both,
         partition: Partition::Write,
         ops: Ops::Org,
-        effect: Effect::Once,
+        effect: Effect::Idempotent,
         destructive: false,
         timeout: Duration::from_secs(60),
         max_result_bytes: 8 * 1_024,
         default_disabled: false,
         provenance: Provenance::Anyone,
     };
+    const SECRETS: &'static [&'static str] = &["credentials"];
     type Args = SpawnTeamArgs;
     type Output = TeamSpawned;
 
-    fn secrets(input: &Value) -> Vec<Secret> {
-        let given = input.get("credentials").and_then(Value::as_object);
-        let values = given.into_iter().flat_map(|given| given.values()).filter_map(Value::as_str);
-        // A placeholder is no secret, and must stay legible.
-        let secrets = values.filter(|value| !value.contains("{{") && !value.contains(REDACTED));
-        secrets.map(Secret::new).collect()
-    }
-
     async fn run(&self, call: &Call, args: SpawnTeamArgs) -> Result<TeamSpawned, ToolError> {
         let name = named(&args.name)?;
-        let description = base::text::headline(args.description.as_deref().unwrap_or_default(), 1_000);
+        let description = described(args.description.as_deref().unwrap_or_default())?;
         let mut config = match args.config_path.as_deref() {
             Some(path) => self.written(call, path, &name).await?,
             None => TeamConfig::of_new_team(&name, &call.team, &description),
@@ -104,12 +95,11 @@ impl Tool for SpawnTeam {
         if let Some((key, _)) = credentials.iter().find(|(_, value)| value.contains(REDACTED)) {
             // What was journaled has no secrets: a turn that is entered again has lost the value.
             let why = format!(
-                "the value of the credential `{key}` is not known any more: ask for it again, or store it \
-                               as a secret first and write `{{{{secret:NAME}}}}`"
+                "the value of the credential `{key}` is not known any more: ask for it again and write it as a text, or \
+                 store it as a secret first and write `{{{{secret:NAME}}}}`"
             );
             return Err(ToolError::Refused(why));
         }
-        let note = (!credentials.is_empty()).then_some("The credentials are in the team's vault: do not repeat them.");
         let wish = Wish {
             name: name.clone(),
             parent: call.team.clone(),
@@ -117,18 +107,41 @@ impl Tool for SpawnTeam {
             scope: args.scope_accepts.unwrap_or_default(),
             init_context: args.init_context,
             credentials: credentials.into_iter().map(|(key, value)| (key, Secret::new(value))).collect(),
-            handed: Some(aside::prefix(call.run, call.step, &call.call_id)),
             origin: call.origin.clone(),
-            cause: Some(call.run),
+            call: Some(Wisher { run: call.run, step: call.step, call_id: call.call_id.to_string(), words }),
         };
-        let spawned = self.tree.spawn(wish).await?;
-        Ok(TeamSpawned {
-            status: "queued",
-            bootstrap_task_id: spawned.bootstrap.0,
-            message_for_user: format!("The team `{name}` is being set up. I will say here when it is ready."),
-            note,
-        })
+        let spawned = self.tree.spawn(wish.clone()).await?;
+        Ok(come_true(&wish, spawned.bootstrap))
     }
+}
+
+/// A description as it is kept: one line, and all of it.
+fn described(text: &str) -> Result<String, ToolError> {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let chars = line.chars().count();
+    if chars > DESCRIPTION_CHARS_MAX {
+        let why = format!(
+            "the description has {chars} characters, and may have {DESCRIPTION_CHARS_MAX}: the rest belongs into \
+             init_context"
+        );
+        return Err(ToolError::Refused(why));
+    }
+    Ok(line)
+}
+
+fn come_true(wish: &Wish, bootstrap: TaskId) -> TeamSpawned {
+    let note = "The credentials are in the team's vault: do not repeat them.";
+    TeamSpawned {
+        status: "queued",
+        bootstrap_task_id: bootstrap.0,
+        message_for_user: format!("The team `{}` is being set up. I will say here when it is ready.", wish.name),
+        note: (!wish.credentials.is_empty()).then_some(note),
+    }
+}
+
+/// What the model gets.
+fn words(wish: &Wish, bootstrap: TaskId) -> String {
+    serde_json::to_string(&come_true(wish, bootstrap)).expect("texts and a number are JSON")
 }
 
 impl SpawnTeam {
@@ -151,7 +164,7 @@ impl SpawnTeam {
         let config = TeamConfig::parse(&file, &text).map_err(|fault| ToolError::Refused(fault.to_string()))?;
         for (key, said, is) in [("name", &config.name, name), ("parent", &config.parent, &call.team)] {
             if said.as_ref().is_some_and(|said| said != is) {
-                return Err(ToolError::refused(format!("{file}, `{key}`: it must be `{is}`, or not be there")));
+                return Err(ToolError::refused(format!("{file}: `{key}`: it must be `{is}`, or not be there")));
             }
         }
         self.charter.check(call, &file, &config).await?;

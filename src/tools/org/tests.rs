@@ -1,5 +1,8 @@
 //! The tools of the tree, as a model uses them: whom a caller reaches, and what comes back.
 
+mod lists;
+mod removal;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -170,6 +173,9 @@ async fn a_task_is_queued_or_dropped_or_replaces_or_is_asked_about() {
     let asked =
         hive.world.db.read(async |conn| store::questions::open_of_run(conn, hive.world.run).await).await.unwrap();
     assert_eq!((asked.len(), asked[0].options.len(), asked[0].asker.clone()), (1, 3, hive.world.origin.sender.clone()));
+    let spaced = json!({"team": " ops ", "task": "second", "overlap_policy": "confirm"});
+    let spaced = hive.say("main", "delegate_task", spaced).await.unwrap();
+    assert_eq!(spaced["message"], asks["message"], "a name is shown as it is, and not as it was written");
     // Without a policy it waits; the very same task is not queued twice.
     assert_eq!(delegate("second", None).await["status"], "queued");
     assert_eq!(delegate("first", None).await, json!({"status": "in_flight", "task_id": first}));
@@ -246,6 +252,16 @@ async fn a_new_team_gets_its_first_task_and_says_who_waits_for_it() {
     for name in ["", "A", "a b", "../a", "main"] {
         assert!(hive.say("ops", "spawn_team", json!({"name": name})).await.is_err(), "{name}");
     }
+    // All of a description is kept, or it is said to be too long.
+    let long = json!({"name": "f", "description": "x ".repeat(501)});
+    let why = hive.say("ops", "spawn_team", long).await.unwrap_err();
+    assert!(why.starts_with("the description has 1001 characters, and may have 1000"), "{why}");
+    let lines = json!({"name": "f", "description": format!(" Keeps\n\n  tables,\tand {} ", "y".repeat(980))});
+    hive.say("ops", "spawn_team", lines).await.unwrap();
+    let listed = hive.say("ops", "list_teams", json!({})).await.unwrap();
+    let described =
+        listed.as_array().unwrap().iter().find(|listed| listed["name"] == "f").unwrap()["description"].clone();
+    assert_eq!(described, format!("Keeps tables, and {}", "y".repeat(980)));
 }
 
 #[tokio::test(start_paused = true)]
@@ -267,12 +283,14 @@ async fn a_configuration_grants_nothing_that_its_author_lacks() {
         ("allowed_tools: [web_fetch]", "`allowed_tools`: you may not use `web_fetch` yourself"),
         ("allowed_tools: [nothing_such]", "there is no tool `nothing_such`"),
         ("allowed_tools: [add_trusted_sender]", "you may not use `add_trusted_sender`"),
-        ("shell_network: true", "your own shell has no network"),
+        ("shell_network: true", "the shell of the team above has no network"),
         ("toolboxes: [nothing-such]", "there is no toolbox `nothing-such`"),
-        ("name: other", "team.yaml, `name`: it must be `new`"),
-        ("parent: ops", "team.yaml, `parent`: it must be `main`"),
-        ("credentials: {a: b}", "team.yaml, line 1"),
-        ("max_steps: -1", "team.yaml, line 1, `max_steps`"),
+        ("provider_profile: dear", "`provider_profile`: there is no profile `dear`; there are: `main`, `cheap`"),
+        ("memory_embedding: dear", "`memory_embedding`: there is no profile `dear`; there are: `main`, `cheap`"),
+        ("name: other", "team.yaml: `name`: it must be `new`"),
+        ("parent: ops", "team.yaml: `parent`: it must be `main`"),
+        ("credentials: {a: b}", "team.yaml:1"),
+        ("max_steps: -1", "team.yaml:1: `max_steps`"),
     ] {
         let why = spawn(yaml, "team.yaml").await;
         assert!(why.contains(said), "{yaml}: {why}");
@@ -280,7 +298,10 @@ async fn a_configuration_grants_nothing_that_its_author_lacks() {
     for path in ["../ops/config.yaml", "/etc/passwd", "nowhere.yaml", ".", ""] {
         assert!(!spawn("{}", path).await.is_empty(), "{path}");
     }
-    assert_eq!(spawn("allowed_tools: ['*', vault_get]\nmax_steps: 9\ndescription: Small", "team.yaml").await, "");
+    assert_eq!(
+        spawn("allowed_tools: ['*', vault_get, react-dev]\nmax_steps: 9\nprovider_profile: cheap", "team.yaml").await,
+        ""
+    );
     let written = hive.world.tree().written(&team("new")).await.unwrap();
     assert_eq!((written.max_steps, written.parent, written.name), (9, Some(TeamName::main()), Some(team("new"))));
 }

@@ -6,10 +6,12 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
+use crate::catalogue::ActiveSet;
 use crate::spec::{Domain, Ops};
 use crate::testing;
 
-const NATIVE: [&str; 6] = ["read", "write_file", "think", "deploy", "report_to_parent", "delegate_to"];
+const NATIVE: [&str; 7] =
+    ["read", "write_file", "think", "deploy", "report_to_parent", "delegate_to", "activate_skill"];
 const PATTERNS: [&str; 16] = [
     "*",
     "**",
@@ -75,18 +77,24 @@ fn grant() -> impl Strategy<Value = Grant> {
     });
     let agent = prop::sample::select(AgentKind::ALL.to_vec());
     let sender = prop::sample::select(vec![(false, false), (true, false), (true, true)]);
-    (agent, patterns(), prop::option::of(boxes), patterns(), parent(), plugins(), sender).prop_map(
-        |(agent, allowed_tools, toolboxes, direct, parent, plugins, (trusted, admin))| Grant {
+    (agent, patterns(), prop::option::of(boxes), patterns(), parent(), plugins(), prop::option::of(remit()), sender)
+        .prop_map(|(agent, allowed_tools, toolboxes, direct, parent, plugins, remit, (trusted, admin))| Grant {
             agent,
             allowed_tools,
             toolboxes,
             direct,
             parent,
             plugins,
+            remit,
             trusted,
             admin,
-        },
-    )
+        })
+}
+
+/// What the file of a subagent may say.
+fn remit() -> impl Strategy<Value = Remit> {
+    let skills = prop::collection::vec(Just("ship".to_owned()), 0..2);
+    (prop::option::of(patterns()), skills).prop_map(|(tools, skills)| Remit { tools, skills })
 }
 
 /// Nothing known, everything as it must be, or something in between.
@@ -117,7 +125,24 @@ fn on_floor(tool: &Spec, grant: &Grant) -> bool {
         Availability::Sub => grant.agent != AgentKind::Main,
         Availability::Both => true,
     };
-    available && tool.source == Source::Native && grant.agent.floor().any(|name| tool.names().any(|own| own == name))
+    let in_floor = grant.agent.floor().any(|name| tool.names().any(|own| own == name));
+    available && tool.source == Source::Native && in_floor && in_file(tool, grant)
+}
+
+/// Whether a subagent's file leaves it this tool of the floor.
+fn in_file(tool: &Spec, grant: &Grant) -> bool {
+    let Some(at_most) = grant.remit.as_ref().and_then(|remit| remit.tools.as_ref()) else { return true };
+    let named = at_most.iter().any(|pattern| tool.names().any(|name| glob::matches(pattern, name)));
+    named || ["think", "report_to_parent"].contains(&&*tool.name)
+}
+
+/// Whether the session has the tool whatever its lists say.
+fn without_lists(tool: &Spec, grant: &Grant) -> bool {
+    let follows = grant.remit.as_ref().is_some_and(|remit| !remit.skills.is_empty());
+    let available = tool.availability == Availability::Both
+        || (tool.availability == Availability::Main) == (grant.agent == AgentKind::Main);
+    let own_skills = follows && available && tool.name == "activate_skill" && tool.source == Source::Native;
+    own_skills || on_floor(tool, grant)
 }
 
 /// Every list that could have granted something.
@@ -133,13 +158,13 @@ proptest! {
     fn nobody_gets_more_than_the_rules_give(tool in tool(), grant in grant()) {
         let verdict = decide(&tool, &grant);
         let shown = shown(&tool, &grant);
-        let floor = on_floor(&tool, &grant);
+        let floor = without_lists(&tool, &grant);
         prop_assert!(!verdict.allowed || shown.allowed, "called but never shown");
         let by_admin = decide(&tool, &Grant { trusted: true, admin: true, ..grant.clone() });
         let by_stranger = decide(&tool, &Grant { trusted: false, ..grant.clone() });
         prop_assert_eq!(by_stranger, no(Reason::NotTrusted), "an untrusted sender reaches a tool");
         prop_assert_eq!(&by_admin, &shown, "an admin's turn is refused nothing that is shown");
-        if floor {
+        if on_floor(&tool, &grant) {
             prop_assert_eq!(&shown.reason, &Reason::Floor(grant.agent));
         }
         if !verdict.allowed {
@@ -182,7 +207,7 @@ proptest! {
                 tools.iter().filter(|tool| shown(tool, &grant).allowed).map(|tool| &*tool.name).collect();
             for tool in tools.iter().filter(|tool| active.contains(&tool.name)) {
                 let inherited = above.as_ref().is_none_or(|above| above.contains(&tool.name));
-                prop_assert!(inherited || on_floor(tool, &grant), "{} came from nowhere", tool.name);
+                prop_assert!(inherited || without_lists(tool, &grant), "{} came from nowhere", tool.name);
             }
             above = Some(active);
         }
@@ -199,7 +224,7 @@ proptest! {
         let toolboxes = boxes.then(|| vec![Toolbox { name: "all".into(), tools: star.clone() }]);
         let grant = Grant { allowed_tools: star.clone(), toolboxes, direct: star, ..grant };
         let named_only = tool.default_disabled || matches!(tool.source, Source::Plugin | Source::Mcp);
-        prop_assert!(!(named_only && shown(&tool, &grant).allowed) || on_floor(&tool, &grant));
+        prop_assert!(!(named_only && shown(&tool, &grant).allowed) || without_lists(&tool, &grant));
     }
 
     #[test]
@@ -208,11 +233,44 @@ proptest! {
         let free = Grant { parent: None, toolboxes: None, ..grant.clone() };
         prop_assert!(!shown(&tool, &grant).allowed || shown(&tool, &free).allowed);
         let nothing = Grant { allowed_tools: Vec::new(), ..grant.clone() };
-        prop_assert!(!shown(&tool, &nothing).allowed || on_floor(&tool, &grant), "deny by default");
-        if grant.agent == AgentKind::Scout && shown(&tool, &grant).allowed && !on_floor(&tool, &grant) {
+        prop_assert!(!shown(&tool, &nothing).allowed || without_lists(&tool, &grant), "deny by default");
+        if grant.agent == AgentKind::Scout && shown(&tool, &grant).allowed && !without_lists(&tool, &grant) {
             let main = Grant { agent: AgentKind::Sub, ..grant.clone() };
             prop_assert!(tool.availability == Availability::Main || shown(&tool, &main).allowed);
         }
+    }
+
+    #[test]
+    fn a_subagent_s_file_only_takes_away_but_for_its_skills(tool in tool(), grant in grant(), remit in remit()) {
+        let (free, bound) = (Grant { remit: None, ..grant.clone() }, Grant { remit: Some(remit.clone()), ..grant });
+        let (before, after) = (shown(&tool, &free).allowed, shown(&tool, &bound));
+        prop_assert!(!after.allowed || before || after.reason == Reason::OwnSkills);
+        if tool.source == Source::Native && tool.name == "delegate_to" {
+            prop_assert!(!after.allowed, "a subagent asks another session");
+        }
+        if let (Some(at_most), true) = (&remit.tools, after.allowed && after.reason != Reason::OwnSkills) {
+            let named = at_most.iter().any(|pattern| tool.names().any(|name| glob::matches(pattern, name)));
+            let must = tool.source == Source::Native && ["think", "report_to_parent"].contains(&&*tool.name);
+            prop_assert!(named || must, "its file does not name it");
+        }
+    }
+
+    #[test]
+    fn a_subagent_is_had_for_its_name_or_for_that_of_all(
+        grant in grant(),
+        name in prop::sample::select(vec!["deploy", "react-dev", "task_todos", "write_file"]),
+    ) {
+        let run = Spec { partition: Partition::Delegate, ..testing::writes("run_subagent") };
+        let verdict = shown_subagent(&run, name, &grant);
+        let all = shown(&run, &grant).allowed;
+        let of = |patterns: &[String], of: &str| patterns.iter().any(|pattern| glob::matches(pattern, of));
+        let listed = |patterns: &[String]| of(patterns, "run_subagent") || of(patterns, name);
+        prop_assert!(!all || verdict.allowed, "whoever has all has this one");
+        prop_assert!(!verdict.allowed || (listed(&grant.allowed_tools) && grant.remit.is_none()));
+        let inherited = grant.parent.as_ref().is_none_or(|parent| parent.contains("run_subagent"));
+        prop_assert!(!verdict.allowed || inherited);
+        let now = decide_subagent(&run, name, &grant);
+        prop_assert_eq!(now.allowed, verdict.allowed && grant.trusted);
     }
 
     #[test]
@@ -268,6 +326,10 @@ fn every_rule_says_what_it_is() {
     let only = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
     let ops = Toolbox { name: "ops".into(), tools: only(&["dep*"]) };
     let scout = Grant { agent: AgentKind::Scout, ..main.clone() };
+    let subagent = |tools: Option<&[&str]>, skills: &[&str]| {
+        let remit = Remit { tools: tools.map(only), skills: only(skills) };
+        Grant { agent: AgentKind::Sub, remit: Some(remit), ..main.clone() }
+    };
     let facts = |facts| BTreeMap::from([("eng.deploy".to_owned(), facts)]);
     let engineers = Grant { allowed_tools: only(&["eng.*"]), ..main.clone() };
     let cases = [
@@ -369,6 +431,28 @@ fn every_rule_says_what_it_is() {
             Grant::main(false),
             false,
             "only a turn that an admin caused may use it",
+        ),
+        (
+            &testing::spec("activate_skill"),
+            subagent(None, &["ship"]),
+            true,
+            "a subagent takes up the skills that its file names",
+        ),
+        (&testing::spec("activate_skill"), subagent(None, &[]), false, "the subagent's file names no skills"),
+        (&testing::spec("run_skill_script"), subagent(None, &[]), false, "the subagent's file names no skills"),
+        (
+            &testing::spec("write_file"),
+            subagent(Some(&["read_*"]), &[]),
+            false,
+            "the section `Tools` of the subagent's file does not name it",
+        ),
+        (&testing::spec("read_file"), subagent(Some(&["read_*"]), &[]), true, "every sub agent has it"),
+        (&testing::spec("report_to_parent"), subagent(Some(&[]), &[]), true, "every sub agent has it"),
+        (
+            &testing::spec("query_team"),
+            subagent(None, &[]),
+            false,
+            "a subagent asks no other session: it does its task itself",
         ),
         (
             &Spec { source: Source::Internal { id: Cow::Borrowed("orxa:score@1.0.0") }, ..deploy.clone() },

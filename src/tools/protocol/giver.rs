@@ -5,7 +5,7 @@ use base::{Moment, TeamName};
 use store::notes::{self, Reader};
 use store::tasks::{self, Kind, New, Options, Task};
 use store::teams::{self, State};
-use store::{Conn, runs};
+use store::{Conn, runs, topics};
 
 use crate::call::Call;
 
@@ -41,6 +41,26 @@ pub async fn wake(conn: &mut Conn, task: &Task, text: &str, options: Options, no
     };
     tasks::give(conn, &new, now).await?;
     Ok(())
+}
+
+/// Tells whoever waits for a task that nothing comes of it. The main agent reads it when it next talks in that topic:
+/// people know already. A team has to go on, and is woken.
+///
+/// # Errors
+/// Only the database's.
+pub async fn tell_giver(conn: &mut Conn, task: &Task, text: &str, now: Moment) -> Result<()> {
+    let Some(giver) = waits_for(task) else { return Ok(()) };
+    if teams::get(conn, giver).await?.is_none() {
+        return Ok(());
+    }
+    if !giver.is_main() {
+        return wake(conn, task, text, Options::default(), now).await;
+    }
+    let topic = match task.origin.topic {
+        Some(topic) => topics::get(conn, topic).await?.map(|topic| topic.id),
+        None => None,
+    };
+    notes::add(conn, &Reader { team: giver.clone(), topic }, &task.team, text, now).await
 }
 
 /// The task whose turn makes this call, or why there is none.

@@ -12,6 +12,7 @@
 //! an answer waits for a turn of the team above, which never waits for a lane below it.
 
 mod giver;
+mod replaced;
 mod report_to_parent;
 mod request_input;
 mod respond_to_task;
@@ -21,7 +22,8 @@ mod update_task_status;
 
 use crate::tool::ToolError;
 
-pub use giver::{waits_for, wake};
+pub use giver::{tell_giver, waits_for, wake};
+pub use replaced::tell_replaced;
 pub use report_to_parent::{ReportToParent, ReportToParentArgs, Reported};
 pub use request_input::{InputGiven, RequestInput, RequestInputArgs};
 pub use respond_to_task::{RespondToTask, RespondToTaskArgs, Responded};

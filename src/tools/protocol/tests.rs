@@ -214,7 +214,9 @@ async fn who_cannot_be_asked_is_not_waited_for() {
     let why = hive.refused(&itself, 2, ASKS, json!({"question": "Which one?"})).await;
     assert!(why.starts_with("`web`, which gave this task, is gone"), "{why}");
     // A session in the middle of another turn.
-    let within = async |conn: &mut Conn| runs::enter_within(conn, triggered.run, &team("ops"), None, START).await;
+    let asked = json!({"step": 1, "call_id": "1", "at": 0});
+    let within =
+        async |conn: &mut Conn| runs::enter_within(conn, triggered.run, &asked, &team("ops"), None, START).await;
     let run = hive.0.db.tx("within", within).await.unwrap().id;
     let asked_at_once = Call { run, depth: 1, ..triggered.clone() };
     for (step, tool, input) in [
@@ -225,8 +227,8 @@ async fn who_cannot_be_asked_is_not_waited_for() {
         let why = hive.refused(&asked_at_once, step, tool, input).await;
         assert!(why.starts_with("you were asked something at once"), "{tool}: {why}");
     }
-    let open = hive.0.db.read(async |conn| questions::open_by(conn, ASKS).await).await.unwrap();
-    assert_eq!(open, 0, "nothing was asked");
+    let waits = hive.0.db.read(async |conn| questions::waiting_tasks(conn).await).await.unwrap();
+    assert_eq!(waits, [], "nothing was asked");
 }
 
 #[tokio::test(start_paused = true)]
@@ -284,16 +286,16 @@ async fn the_last_status_counts_and_holds_no_secret() {
 async fn the_room_of_who_waits_is_counted() {
     let hive = Hive::new().await;
     let (task, call) = hive.works("ops", Kind::Delegate, Some("main"), &hive.0.origin).await;
-    let open = async || hive.0.db.read(async |conn| questions::open_by(conn, ASKS).await).await.unwrap();
+    let waiting = async || hive.0.db.read(async |conn| questions::waiting_tasks(conn).await).await.unwrap();
     let asks = hive.say(&call, 1, ASKS, json!({"question": "Which?"}));
     let answers = async {
         let question = hive.asks(&call).await;
-        assert_eq!(open().await, 1);
+        assert_eq!(waiting().await, [task.id]);
         let answer = Answer::Said { text: "x".into(), by: "main".into() };
         let settle = async |conn: &mut Conn| questions::answer(conn, question.id, &answer, START).await;
         hive.0.db.tx("answer", settle).await.unwrap()
     };
     assert!(tokio::join!(asks, answers).1);
-    assert_eq!(open().await, 0);
+    assert_eq!(waiting().await, []);
     assert_eq!(waits_for(&task), Some(&TeamName::main()));
 }

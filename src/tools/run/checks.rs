@@ -4,8 +4,9 @@ use serde_json::Value;
 
 use super::Asked;
 use crate::catalogue::{Catalogue, Entry};
+use crate::delegation::RUN_SUBAGENT;
 use crate::permission::{self, Grant};
-use crate::spec::{Admission, Spec};
+use crate::spec::Admission;
 
 /// How many names of tools an error tells.
 const NAMES_TOLD_MAX: usize = 30;
@@ -36,8 +37,15 @@ pub(super) fn parse<'a>(catalogue: &'a Catalogue, grant: &Grant, asked: &'a Aske
     Ok(Ready { entry, call_id: &asked.call_id, input, admission })
 }
 
-/// Step 2, as enforced for every call: what a model was shown may have been another turn's.
-pub(super) fn permit(spec: &Spec, grant: &Grant) -> Result<(), String> {
-    let verdict = permission::decide(spec, grant);
-    if verdict.allowed { Ok(()) } else { Err(format!("`{}` may not be used here: {}", spec.name, verdict.reason)) }
+/// Step 2, as enforced for every call: what a model was shown may have been another turn's. A call of a subagent is judged
+/// by the subagent that it names.
+pub(super) fn permit(catalogue: &Catalogue, ready: &Ready<'_>, grant: &Grant) -> Result<(), String> {
+    let spec = ready.entry.spec();
+    let subagent = (spec.name == RUN_SUBAGENT).then(|| ready.input["name"].as_str()).flatten().map(str::trim);
+    let (name, verdict) = match subagent.filter(|name| catalogue.by_name(name).is_none()) {
+        Some(name) => (name, permission::decide_subagent(spec, name, grant)),
+        None => (&*spec.name, permission::decide(spec, grant)),
+    };
+    let name = base::text::headline(name, 60);
+    if verdict.allowed { Ok(()) } else { Err(format!("`{name}` may not be used here: {}", verdict.reason)) }
 }

@@ -29,12 +29,7 @@ pub(super) struct Journal<'a> {
 impl<'a> Journal<'a> {
     /// Of a call that is looked at for the first time now.
     pub fn of(executor: &'a Executor, call: &'a Call, asked: &'a Asked) -> Self {
-        executor.learn(asked);
-        // The keys of a JSON map are sorted.
-        let arguments = match &asked.input {
-            Ok(input) => executor.scrub.clean(&input.to_string()),
-            Err(text) => executor.scrub.clean(text),
-        };
+        let arguments = executor.without_secrets(asked);
         Journal { executor, call, asked, began: executor.clock.now(), arguments }
     }
 
@@ -99,19 +94,26 @@ impl<'a> Journal<'a> {
         }
     }
 
-    /// What a call comes to whose question has no answer yet while the turn stops: told, and not written down.
-    pub fn unanswered(&self) -> Done {
+    /// What a call comes to that the turn goes on with once it is entered again: told, and not written down.
+    pub fn left(&self) -> Done {
         self.done("not run: the turn was stopped".to_owned(), true)
     }
 
-    /// Step 10.
-    pub async fn finish(&self, tool: &str, done: &Done, outcome: Outcome) -> Result<()> {
+    /// Step 10. What was written before, by a tool that writes its result where it has its effect, stays: it is what the
+    /// model gets, whatever cut the call off afterwards.
+    pub async fn finish(&self, tool: &str, done: Done, outcome: Outcome) -> Result<Done> {
         let (run, step, now) = (self.call.run, self.call.step, self.executor.clock.now());
         let write = async |conn: &mut store::Conn| {
-            calls::finish(conn, run, step, &done.call_id, done.is_error, &done.content, now).await?;
-            audit::append(conn, &self.audited(tool, Decision::Allowed, outcome, now), now).await
+            if !calls::finish(conn, run, step, &done.call_id, done.is_error, &done.content, now).await?
+                && let Some(row) = calls::get(conn, run, step, &done.call_id).await?
+            {
+                return Ok(Some(row));
+            }
+            audit::append(conn, &self.audited(tool, Decision::Allowed, outcome, now), now).await?;
+            Ok(None)
         };
-        self.executor.db.tx("finish a tool call", write).await
+        let written = self.executor.db.tx("finish a tool call", write).await?;
+        Ok(written.map_or(done, |row| self.done(row.result, row.is_error)))
     }
 
     /// A row that was there before: of a turn that is entered again. `None` where the call is to be made again.
@@ -119,14 +121,18 @@ impl<'a> Journal<'a> {
         if row.state != State::Started {
             return Ok(Some(self.done(row.result, row.is_error)));
         }
+        if !row.result.is_empty() {
+            tracing::info!("{} was cut off, and has been finished since", row.tool);
+            let done = self.done(row.result, false);
+            return self.finish(&row.tool, done, Outcome::Done).await.map(Some);
+        }
         if may_run_again {
             tracing::info!("{} was cut off and is run again", row.tool);
             return Ok(None);
         }
         tracing::warn!("{} was cut off, and nobody knows whether it had its effect", row.tool);
         let done = self.done(OUTCOME_UNKNOWN.to_owned(), true);
-        self.finish(&row.tool, &done, Outcome::Unknown).await?;
-        Ok(Some(done))
+        self.finish(&row.tool, done, Outcome::Unknown).await.map(Some)
     }
 
     fn audited(&self, tool: &str, decision: Decision, outcome: Outcome, now: Moment) -> audit::Entry {

@@ -13,6 +13,8 @@ use crate::spec::{Ops, Provenance, Spec};
 use crate::testing::{Fake, World, asked, spec, writes};
 use crate::tool::{AnyTool, ToolError};
 
+mod leaving;
+
 const LONG: Duration = Duration::from_secs(600);
 
 /// How many runs were seen.

@@ -1,6 +1,6 @@
-//! A program that is the launcher of commands and nothing else. The hive is its own launcher; this one is for programs
-//! that have the tool without the hive, as the tests of this crate are.
+//! A program that does for tools what needs a process of its own, and nothing else. The hive does that with its own
+//! program; this one is for programs that have the tools without the hive, as the tests of this crate are.
 
 fn main() -> std::process::ExitCode {
-    tools::shell::confine::main(std::env::args_os().skip(1))
+    tools::process::main(std::env::args_os().skip(1)).unwrap_or(std::process::ExitCode::FAILURE)
 }

@@ -25,8 +25,11 @@ mod system;
 
 pub mod confine;
 
+/// The argument by which a program is told to be the launcher.
+pub(crate) const ARGUMENT: &str = "__confine";
+
 pub use door::verdict;
-pub use rules::{Demand, Launcher, Networked, ShellLimits, ShellRules};
+pub use rules::{Demand, Networked, ShellLimits, ShellRules};
 pub use run_shell::{RunShell, RunShellArgs, RunShellResult};
 pub use support::Support;
 

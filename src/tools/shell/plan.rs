@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::rules::{Demand, ShellLimits};
 
-/// The longest line that is read of the other side, in bytes: a command of [`super::run_shell::COMMAND_BYTES_MAX`],
-/// escaped, and the rest with room to spare.
+/// The longest line that is read of the other side, in bytes: a command and an input of
+/// [`super::run_shell::COMMAND_BYTES_MAX`] each, escaped, and the rest with room to spare.
 const LINE_BYTES_MAX: u64 = 1 << 20;
 
 /// What is to be run, and within which bounds. The workspace is the folder in which the launcher is started.
@@ -18,6 +18,8 @@ const LINE_BYTES_MAX: u64 = 1 << 20;
 pub(super) struct Plan {
     /// What the shell is given.
     pub command: String,
+    /// What it reads from its standard input; `None`: nothing.
+    pub input: Option<String>,
     /// Where it starts, relative to the workspace.
     pub folder: PathBuf,
     /// All the variables that the command sees, but for those that a shell sets by itself.

@@ -1,13 +1,13 @@
 //! What the owner may change about commands.
 
 use std::collections::BTreeSet;
-use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use base::TeamName;
 use serde::{Deserialize, Serialize};
 
+use crate::process::Program;
 use crate::workspace::{CONFIG, GOVERNED};
 
 /// The teams whose commands may use the network. Clones are the same.
@@ -38,7 +38,7 @@ impl Networked {
 #[derive(Clone, Debug)]
 pub struct ShellRules {
     /// The program that confines itself and runs the command ([`crate::shell::confine::main`]).
-    pub launcher: Launcher,
+    pub launcher: Program,
     /// The teams whose commands may use the network. None by default.
     pub network: Networked,
     /// Files and folders of the machine that commands may read besides those that programs need to run.
@@ -64,7 +64,7 @@ pub struct ShellRules {
 impl Default for ShellRules {
     fn default() -> Self {
         ShellRules {
-            launcher: Launcher::own(),
+            launcher: Program::own(super::ARGUMENT),
             network: Networked::default(),
             read: Vec::new(),
             hidden: Vec::new(),
@@ -74,25 +74,6 @@ impl Default for ShellRules {
             demand: Demand::default(),
             limits: ShellLimits::default(),
         }
-    }
-}
-
-/// A program that calls [`crate::shell::confine::main`], and the arguments with which it does.
-#[derive(Clone, Debug)]
-pub struct Launcher {
-    /// The program.
-    pub program: PathBuf,
-    /// The arguments that lead it there.
-    pub arguments: Vec<OsString>,
-}
-
-impl Launcher {
-    /// The argument by which this program is told to be the launcher.
-    pub const ARGUMENT: &'static str = "__confine";
-
-    /// This very program, also after its file was replaced by a newer one.
-    pub fn own() -> Launcher {
-        Launcher { program: "/proc/self/exe".into(), arguments: vec![Launcher::ARGUMENT.into()] }
     }
 }
 

@@ -98,6 +98,21 @@ impl Tool for RunShell {
     type Output = RunShellResult;
 
     async fn run(&self, call: &Call, args: RunShellArgs) -> Result<RunShellResult, ToolError> {
+        self.run_reading(call, args, None).await
+    }
+}
+
+impl RunShell {
+    /// Runs a command that reads this from its standard input. It is data, and no rule for commands looks at it.
+    ///
+    /// # Errors
+    /// As a call of the tool; refused too where the input is too long.
+    pub(crate) async fn run_reading(
+        &self,
+        call: &Call,
+        args: RunShellArgs,
+        input: Option<String>,
+    ) -> Result<RunShellResult, ToolError> {
         let limit = self.limit(args.timeout)?;
         if args.command.trim().is_empty() {
             return Err(ToolError::refused("there is no command"));
@@ -105,6 +120,12 @@ impl Tool for RunShell {
         if args.command.len() > COMMAND_BYTES_MAX || args.command.contains('\0') {
             return Err(ToolError::refused(format!(
                 "a command has no NUL and at most {COMMAND_BYTES_MAX} bytes: write what is longer to a file, and run that"
+            )));
+        }
+        let bytes = input.as_ref().map_or(0, String::len);
+        if bytes > COMMAND_BYTES_MAX {
+            return Err(ToolError::refused(format!(
+                "`stdin` has {bytes} bytes, and may have {COMMAND_BYTES_MAX}: write it to a file, and name that as an argument"
             )));
         }
         let network = self.rules.network.has(&call.team);
@@ -118,13 +139,11 @@ impl Tool for RunShell {
             return Err(ToolError::refused(format!("not run, by the rule `{}`: {}", refusal.rule, refusal.detail)));
         }
         let began = self.clock.now();
-        let plan = self.plan(args.command, network, &place, &call.team)?;
+        let plan = Plan { input, ..self.plan(args.command, network, &place, &call.team)? };
         let ran = running::run(&self.rules.launcher, &plan, &place.root, limit, &call.stop).await?;
         result(ran, self.clock.now() - began, &call.stop)
     }
-}
 
-impl RunShell {
     fn limit(&self, asked_ms: Option<u64>) -> Result<Duration, ToolError> {
         let limits = &self.rules.limits;
         let most_ms = limits.timeout_max_ms.min(TIMEOUT_MAX_MS);
@@ -147,6 +166,7 @@ impl RunShell {
         let arguments = rules.launcher.arguments.iter().map(|argument| argument.clone().into_string());
         Ok(Plan {
             command,
+            input: None,
             folder: place.folder.clone(),
             environment: environment(&place.path.to_string_lossy(), team),
             read: absolute(&rules.read).context("find what may be read")?,

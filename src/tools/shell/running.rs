@@ -16,7 +16,7 @@ use tokio::process::{Child, Command};
 
 use super::ends::Ends;
 use super::plan::{self, Plan, Report};
-use super::rules::Launcher;
+use crate::process::Program;
 
 /// The folder of the workspace for temporary files.
 pub(super) const TEMPORARY: &str = ".tmp";
@@ -45,7 +45,7 @@ pub(super) struct Ran {
 /// # Errors
 /// If the launcher cannot be started.
 pub(super) async fn run(
-    launcher: &Launcher,
+    launcher: &Program,
     plan: &Plan,
     workspace: impl AsFd,
     limit: Duration,
@@ -90,12 +90,12 @@ pub(super) async fn run(
     Ok(Ran { report, timed_out, stdout, stderr })
 }
 
-fn start(launcher: &Launcher, workspace: impl AsFd) -> Result<(Child, UnixStream)> {
+fn start(launcher: &Program, workspace: impl AsFd) -> Result<(Child, UnixStream)> {
     let (ours, theirs) = StdSocket::pair().context("make a socket")?;
     ours.set_nonblocking(true).context("make a socket")?;
     // By its handle: what has this name in the meantime makes no difference.
     let workspace = format!("/proc/self/fd/{}", workspace.as_fd().as_raw_fd());
-    let child = Command::new(&launcher.program)
+    let child = Command::new(&launcher.path)
         .args(&launcher.arguments)
         .env_clear()
         .current_dir(workspace)
@@ -103,7 +103,7 @@ fn start(launcher: &Launcher, workspace: impl AsFd) -> Result<(Child, UnixStream
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .with_context(|| format!("run {}", launcher.program.display()))?;
+        .with_context(|| format!("run {}", launcher.path.display()))?;
     Ok((child, UnixStream::from_std(ours).context("watch a socket")?))
 }
 

@@ -32,6 +32,7 @@ impl Support {
         let dir = Dir::open_ambient_dir(folder, ambient_authority()).with_context(context)?;
         let arguments = rules.launcher.arguments.iter().map(|argument| argument.to_string_lossy().into_owned());
         let plan = Plan {
+            input: None,
             command: ":".to_owned(),
             folder: ".".into(),
             environment: run_shell::environment(&folder.to_string_lossy(), &TeamName::main()),

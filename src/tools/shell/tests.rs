@@ -16,7 +16,8 @@ use base::{Stop, TeamName};
 use serde_json::json;
 
 use super::*;
-use crate::testing::World;
+use crate::process::Program;
+use crate::testing::{self, World};
 use crate::tool::{Tool, ToolError};
 
 const SECRET: &str = "a secret that no command may see";
@@ -24,11 +25,10 @@ const SECRET: &str = "a secret that no command may see";
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The launcher as a program of its own, which cargo builds beside the tests.
-fn launcher() -> Launcher {
-    let tests = std::env::current_exe().unwrap();
-    let program = tests.ancestors().nth(2).unwrap().join("examples/confine");
-    assert!(program.exists(), "{} is not built: `cargo test` without `--lib` does", program.display());
-    Launcher { program, arguments: vec![] }
+fn launcher() -> Program {
+    let program = testing::program(super::ARGUMENT);
+    assert!(program.path.exists(), "{} is not built: `cargo test` without `--lib` does", program.path.display());
+    program
 }
 
 fn rules() -> ShellRules {
@@ -361,7 +361,7 @@ async fn a_namespace_of_its_own_is_not_to_be_had_inside() {
 #[tokio::test]
 async fn a_launcher_that_is_not_there_is_a_fault_of_ours() {
     for program in ["/nowhere/at/all", "/bin/true", "/bin/cat"] {
-        let launcher = Launcher { program: program.into(), arguments: vec![] };
+        let launcher = Program { path: program.into(), arguments: vec![] };
         let shell = Shell::new(ShellRules { launcher, ..rules() }).await;
         let broken = shell.try_with(json!({"command": "true", "timeout": 500}), &Stop::new()).await;
         let timed_out = broken.as_ref().is_ok_and(|result| result.timed_out && result.exit_code.is_none());

@@ -1,20 +1,21 @@
-//! `activate_skill`: takes up a written procedure of the team's.
+//! `activate_skill`: takes up a written procedure of the team's. Its text becomes part of the session's prompt.
 
 use std::borrow::Cow;
-use std::path::Path;
 use std::time::Duration;
 
 use base::Clock;
-use org::skills;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use store::{Conn, Db, todos};
 
-use super::find;
+use super::{Caller, find};
 use crate::call::Call;
 use crate::spec::{Availability, Domain, Effect, Ops, Partition, Provenance, Source, Spec};
 use crate::tool::{Tool, ToolError};
-use crate::workspace::{Workspace, Workspaces, blocking};
+use crate::workspace::{Workspaces, blocking};
+
+/// Most skills of one turn: the text of all of them is in each of its requests.
+const ACTIVE_MAX: usize = 8;
 
 /// Takes up skills.
 pub struct ActivateSkill {
@@ -48,8 +49,7 @@ impl Tool for ActivateSkill {
         effect: Effect::Idempotent,
         destructive: false,
         timeout: Duration::from_secs(30),
-        // The longest file of a skill, and its list of files.
-        max_result_bytes: 96 * 1_024,
+        max_result_bytes: 1_024,
         default_disabled: false,
         provenance: Provenance::Anyone,
     };
@@ -57,37 +57,23 @@ impl Tool for ActivateSkill {
     type Output = String;
 
     async fn run(&self, call: &Call, args: ActivateSkillArgs) -> Result<String, ToolError> {
-        let (workspaces, team) = (self.workspaces.clone(), call.team.clone());
-        let (name, text) = blocking(move || {
-            let (folder, skill) = find(&workspaces, &team, &args.name)?;
-            let workspace = workspaces.of(&team)?;
-            let body = skill.body_for(team.as_str(), |tool| is_plugin(&workspace, tool));
-            let beside = skills::files(&folder, &skill, &mut Vec::new());
-            Ok((skill.name.to_string(), body + &listed(&beside)))
-        })
-        .await?;
+        let (workspaces, caller) = (self.workspaces.clone(), Caller::from(call));
+        let name = blocking(move || Ok(find(&workspaces, &caller, &args.name)?.1.name.to_string())).await?;
         let now = self.clock.now();
-        let note = async |conn: &mut Conn| todos::activate_skill(conn, call.run, &name, now).await;
-        self.db.tx("activate a skill", note).await?;
-        Ok(text)
+        let note = async |conn: &mut Conn| {
+            let others = todos::active_skills(conn, call.run).await?;
+            if others.len() >= ACTIVE_MAX && !others.contains(&name) {
+                return Ok(Some(others));
+            }
+            todos::activate_skill(conn, call.run, &name, now).await?;
+            Ok(None)
+        };
+        if let Some(others) = self.db.tx("activate a skill", note).await? {
+            let others = others.join("`, `");
+            return Err(ToolError::Refused(format!("this turn follows {ACTIVE_MAX} skills already: `{others}`")));
+        }
+        Ok(format!(
+            "Taken up: the text of `{name}` stands under `--- Skills ---` of your instructions until this turn ends."
+        ))
     }
-}
-
-/// Whether the team has a plugin of this name. What it may do is decided where it is called.
-fn is_plugin(workspace: &Workspace, tool: &str) -> bool {
-    let path = Path::new("plugins").join(format!("{tool}.ts"));
-    workspace.root().symlink_metadata(path).is_ok_and(|found| found.is_file())
-}
-
-/// The files beside a skill, for the end of its text.
-fn listed(files: &[skills::Beside]) -> String {
-    if files.is_empty() {
-        return String::new();
-    }
-    let mut text = "\n\nFiles beside this skill (`read_skill_file`, and `run_skill_script` for scripts):\n".to_owned();
-    for file in files {
-        let script = if file.script.is_some() { ", a script" } else { "" };
-        text.push_str(&format!("- {} ({} bytes{script})\n", crate::workspace::printable(&file.path), file.bytes));
-    }
-    text
 }

@@ -7,7 +7,7 @@ use org::skills;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::find;
+use super::{Caller, find};
 use crate::call::Call;
 use crate::spec::{Availability, Domain, Effect, Ops, Partition, Provenance, Source, Spec};
 use crate::tool::{Tool, ToolError};
@@ -51,9 +51,9 @@ impl Tool for ReadSkillFile {
     type Output = String;
 
     async fn run(&self, call: &Call, args: ReadSkillFileArgs) -> Result<String, ToolError> {
-        let (workspaces, team) = (self.workspaces.clone(), call.team.clone());
+        let (workspaces, caller) = (self.workspaces.clone(), Caller::from(call));
         blocking(move || {
-            let (folder, skill) = find(&workspaces, &team, &args.skill)?;
+            let (folder, skill) = find(&workspaces, &caller, &args.skill)?;
             let file = skills::read_file(&folder, &skill, &args.path);
             let file = file.map_err(|refusal| ToolError::Refused(refusal.to_string()))?;
             if file.text.is_empty() {

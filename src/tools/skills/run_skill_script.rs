@@ -9,7 +9,7 @@ use org::skills::{self, Interpreter};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::find;
+use super::{Caller, find};
 use crate::call::Call;
 use crate::shell::{RunShell, RunShellArgs, RunShellResult, ShellRules};
 use crate::spec::{Availability, Domain, Effect, Ops, Partition, Provenance, Source, Spec};
@@ -40,7 +40,7 @@ pub struct RunSkillScriptArgs {
     /// Its arguments, as they are: nothing in them is expanded.
     #[serde(default)]
     pub args: Vec<String>,
-    /// What it reads from its standard input. Left out: nothing.
+    /// What it reads from its standard input, up to 65536 bytes. Left out: nothing.
     pub stdin: Option<String>,
     /// How long it may run, in milliseconds. Left out: 120000. At most 600000.
     #[serde(alias = "timeout_ms")]
@@ -80,10 +80,10 @@ impl Tool for RunSkillScript {
     type Output = RunSkillScriptOutput;
 
     async fn run(&self, call: &Call, args: RunSkillScriptArgs) -> Result<RunSkillScriptOutput, ToolError> {
-        let (workspaces, team) = (self.shell.workspaces.clone(), call.team.clone());
+        let (workspaces, caller) = (self.shell.workspaces.clone(), Caller::from(call));
         let (skill, script) = (args.skill.clone(), args.script.clone());
         let (folder, path, interpreter) = blocking(move || {
-            let (folder, skill) = find(&workspaces, &team, &skill)?;
+            let (folder, skill) = find(&workspaces, &caller, &skill)?;
             let own = skill
                 .folder
                 .clone()
@@ -97,7 +97,8 @@ impl Tool for RunSkillScript {
         .await?;
         let command = command(&folder, &path, interpreter, &args);
         let (timeout, description) = (args.timeout, Some(format!("{path} of the skill {}", args.skill)));
-        let ran = self.shell.run(call, RunShellArgs { command, cwd: None, timeout, description }).await?;
+        let run = RunShellArgs { command, cwd: None, timeout, description };
+        let ran = self.shell.run_reading(call, run, args.stdin).await?;
         Ok(RunSkillScriptOutput { ok: ran.exit_code == Some(0), ran })
     }
 }
@@ -113,17 +114,13 @@ fn no_script(wanted: &str, files: &[skills::Beside]) -> ToolError {
 /// The command for a shell. It runs in the workspace, where what the script makes belongs; the script finds its own
 /// folder in a variable.
 fn command(folder: &str, path: &str, interpreter: Interpreter, args: &RunSkillScriptArgs) -> String {
-    let mut command = String::new();
-    if let Some(stdin) = &args.stdin {
-        command.push_str(&format!("printf %s {} | ", quoted(stdin)));
-    }
-    command.push_str(&format!(
+    let mut command = format!(
         "OPENHIVE_SKILL_NAME={} OPENHIVE_SKILL_DIR={} {} {}",
         quoted(args.skill.trim()),
         quoted(folder),
         interpreter.program(),
         quoted(&format!("{folder}/{path}"))
-    ));
+    );
     for argument in &args.args {
         command.push(' ');
         command.push_str(&quoted(argument));

@@ -1,21 +1,29 @@
 //! The team's own database: a tool that reads it, and one that changes it.
 
+pub(crate) mod process;
 mod sql_exec;
 mod sql_query;
 #[cfg(test)]
 mod tests;
 
-use base::{Stop, TeamName};
+use std::path::Path;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use store::tables::{Answer, Ask, Failed, Tables};
+use store::Db;
+use store::tables::{Answer, Tables};
 
+use crate::call::Call;
+use crate::process::Program;
 use crate::tool::ToolError;
-use crate::workspace::blocking;
+use process::Job;
 
 pub use sql_exec::{SqlExec, SqlExecOutput};
-pub use sql_query::SqlQuery;
+pub use sql_query::{SqlQuery, SqlQueryArgs};
+
+/// The argument by which a program is told to do what is asked of a team's database.
+pub(crate) const ARGUMENT: &str = "__sql";
 
 /// A statement and its values.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -46,21 +54,32 @@ impl From<Answer> for RowsShown {
     }
 }
 
-/// Asks the database of a team where that holds up nobody. It ends early when the call does.
-async fn ask(
-    tables: &Tables,
-    team: &TeamName,
-    stop: &Stop,
-    args: SqlArgs,
-    how: fn(&Tables, &Ask<'_>, &Stop) -> Result<Answer, Failed>,
-) -> Result<Answer, ToolError> {
-    let (tables, team, stop) = (tables.clone(), team.clone(), stop.clone());
-    blocking(move || {
-        let ask = Ask { team: &team, sql: &args.sql, values: &args.params, rows_max: usize::MAX };
-        how(&tables, &ask, &stop).map_err(|failed| match failed {
-            Failed::Refused(why) => ToolError::Refused(why),
-            Failed::Broken(error) => ToolError::Broken(error),
-        })
-    })
-    .await
+/// The teams' databases, and the program that opens them. Clones are the same.
+#[derive(Clone, Debug)]
+pub struct TeamTables {
+    /// Where they are.
+    pub tables: Tables,
+    /// What is started for each call.
+    pub program: Program,
+}
+
+impl TeamTables {
+    /// The databases beside the hive's own, opened by processes of this program.
+    pub fn of(db: &Db, path: &Path) -> TeamTables {
+        let program = Program { path: path.to_owned(), arguments: vec![ARGUMENT.into()] };
+        TeamTables { tables: Tables::beside(db), program }
+    }
+
+    /// Asks the database of the call's team. `changes`: whether that may change something.
+    async fn ask(&self, call: &Call, args: SqlArgs, rows_max: usize, changes: bool) -> Result<Answer, ToolError> {
+        let job = Job {
+            folder: self.tables.folder().to_owned(),
+            team: call.team.clone(),
+            changes,
+            sql: args.sql,
+            values: args.params,
+            rows_max,
+        };
+        process::run(&self.program, job, &call.stop).await
+    }
 }

@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use store::tables::Tables;
 
-use super::{RowsShown, SqlArgs, ask};
+use super::{RowsShown, SqlArgs, TeamTables};
 use crate::call::Call;
 use crate::spec::{Availability, Domain, Effect, Ops, Partition, Provenance, Source, Spec};
 use crate::tool::{Tool, ToolError};
@@ -15,7 +14,7 @@ use crate::tool::{Tool, ToolError};
 /// Changes tables.
 pub struct SqlExec {
     /// The teams' databases.
-    pub tables: Tables,
+    pub tables: TeamTables,
 }
 
 /// What was changed.
@@ -49,7 +48,7 @@ impl Tool for SqlExec {
     type Output = SqlExecOutput;
 
     async fn run(&self, call: &Call, args: SqlArgs) -> Result<SqlExecOutput, ToolError> {
-        let answer = ask(&self.tables, &call.team, &call.stop, args, Tables::exec).await?;
+        let answer = self.tables.ask(call, args, usize::MAX, true).await?;
         let (changes, gives) = (answer.changes, !answer.columns.is_empty());
         Ok(SqlExecOutput { changes, gave: gives.then(|| answer.into()) })
     }

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use base::Clock;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 use store::Db;
 use store::todos::{MAX, Status, Todo};
 
@@ -27,7 +29,7 @@ pub struct SetTodos {
 #[serde(deny_unknown_fields)]
 pub struct SetTodosArgs {
     /// All items, in order. An empty list clears it.
-    #[serde(alias = "items")]
+    #[serde(alias = "items", deserialize_with = "items")]
     #[schemars(length(max = 30))]
     pub todos: Vec<NewTodo>,
 }
@@ -45,6 +47,17 @@ pub struct NewTodo {
     /// How far it is. At most one is in progress. Left out: pending.
     #[serde(default)]
     pub status: TodoStatus,
+}
+
+/// Items as models write them: objects, or their subjects alone. A subject alone that says nothing is none.
+fn items<'de, D: Deserializer<'de>>(written: D) -> Result<Vec<NewTodo>, D::Error> {
+    let written = Vec::<Value>::deserialize(written)?;
+    let item = |value| match value {
+        Value::String(subject) if subject.trim().is_empty() => None,
+        Value::String(subject) => Some(Ok(NewTodo { id: None, subject, status: TodoStatus::Pending })),
+        value => Some(serde_json::from_value(value)),
+    };
+    written.into_iter().filter_map(item).collect::<Result<_, _>>().map_err(Error::custom)
 }
 
 impl Tool for SetTodos {

@@ -11,6 +11,23 @@ async fn list(world: &World, tool: &str, input: Value) -> Value {
 }
 
 #[tokio::test]
+async fn a_list_may_be_given_as_its_subjects_alone() {
+    let world = World::new().await;
+    let input = json!({"items": ["read it", "  ", {"subject": "write", "status": "in_progress"}, "\n"]});
+    let items = json!([{"id": "1", "subject": "read it", "status": "pending"},
+                       {"id": "2", "subject": "write", "status": "in_progress"}]);
+    assert_eq!(list(&world, "set_todos", input).await, json!({"todos": items, "open": 2}));
+    for (input, why) in [
+        (json!({"items": "read it"}), "bad arguments: invalid type: string \"read it\", expected a sequence"),
+        (json!({"items": [7]}), "bad arguments: invalid type: integer `7`, expected struct NewTodo"),
+        (json!({"todos": [{"subject": " "}]}), "an item says in its `subject` what is to be done"),
+    ] {
+        let done = world.ask("set_todos", input).await;
+        assert_eq!((done.content.as_str(), done.is_error), (why, true));
+    }
+}
+
+#[tokio::test]
 async fn a_list_is_set_added_to_and_done() {
     let world = World::new().await;
     let input = json!({"todos": [{"subject": " read\nit "}, {"id": "1", "subject": "write", "status": "in_progress"}]});

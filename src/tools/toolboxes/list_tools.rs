@@ -13,6 +13,9 @@ use crate::permission::decide;
 use crate::spec::{Availability, Domain, Effect, Ops, Partition, Provenance, Source, Spec};
 use crate::tool::{Tool, ToolError};
 
+/// Where the tools come from that are listed.
+const SOURCES: [Source; 4] = [Source::Native, Source::Custom, Source::Plugin, Source::Mcp];
+
 /// Lists tools.
 pub struct ListTools {
     /// What tools there are.
@@ -78,15 +81,8 @@ impl Tool for ListTools {
     type Output = ListToolsOutput;
 
     async fn run(&self, call: &Call, args: ListToolsArgs) -> Result<ListToolsOutput, ToolError> {
-        if let Some(domain) = &args.domain
-            && !Domain::ALL.iter().any(|known| known.as_str() == domain)
-        {
-            let known: Vec<_> = Domain::ALL.iter().map(|domain| domain.as_str()).collect();
-            return Err(ToolError::refused(format!(
-                "there is no domain of that name; there are: {}",
-                known.join(", ")
-            )));
-        }
+        one_of("domain", args.domain.as_deref(), &Domain::ALL.map(Domain::as_str))?;
+        one_of("source", args.source.as_deref(), &SOURCES.map(|source| source.as_str()))?;
         let words: Vec<String> =
             args.query.as_deref().unwrap_or_default().split_whitespace().map(str::to_lowercase).collect();
         let wanted = |spec: &&Spec| {
@@ -99,6 +95,16 @@ impl Tool for ListTools {
         let records = self.directory.records();
         let tools = records.iter().filter(wanted).map(|spec| shown(spec, call)).collect();
         Ok(ListToolsOutput { total: records.len(), tools })
+    }
+}
+
+/// Refuses a word that no tool's record can hold: an empty list would look as if there were no such tools.
+fn one_of(what: &str, given: Option<&str>, known: &[&str]) -> Result<(), ToolError> {
+    match given {
+        Some(word) if !known.contains(&word) => {
+            Err(ToolError::refused(format!("there is no {what} of that name; there are: {}", known.join(", "))))
+        }
+        _ => Ok(()),
     }
 }
 

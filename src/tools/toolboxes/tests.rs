@@ -100,4 +100,10 @@ async fn tools_are_found_by_words_and_say_whether_they_may_be_used() {
     assert!(usable.starts_with("no: ") && usable.contains("disabled by default"), "{usable}");
     let unknown = world.ask("list_tools", json!({"domain": "kitchen"})).await;
     assert!(unknown.is_error && unknown.content.contains("there are: admin"), "{}", unknown.content);
+    // A word that is none must not look like a source without tools.
+    let unknown = world.ask("list_tools", json!({"source": "natve"})).await;
+    let expected = "there is no source of that name; there are: native, custom, plugin, mcp";
+    assert_eq!((unknown.is_error, unknown.content.as_str()), (true, expected));
+    let mcp = json_of(&world.ask("list_tools", json!({"source": "mcp"})).await);
+    assert_eq!(mcp["tools"], json!([]));
 }

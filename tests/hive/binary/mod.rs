@@ -1,5 +1,6 @@
 //! The real program over real sockets: `hive` as a process, on loopback platforms, with a model behind HTTP.
 
+mod doctoring;
 mod outages;
 mod prefix;
 mod shell;
@@ -30,6 +31,7 @@ pub fn trials() -> Vec<Trial> {
         trusting::ALL,
         starting::ALL,
         telling::ALL,
+        doctoring::ALL,
         prefix::ALL,
         siblings::ALL,
         terminal::ALL,

@@ -37,8 +37,11 @@ fn faults() -> Result<(), Failed> {
         ),
         ("fail somewhere send 429", "1: `somewhere` is neither a place nor a kind"),
         ("crash after finish", "1: write `crash after \"finish task\"`"),
+        ("main sees with text", "1: write `main sees with \"text\"`"),
+        ("main sees often with \"text\"", "1: `often` is no number"),
         ("model size=3", "1: `size=3`: write window=N, output=N, fallback=AGENT or prices=IN/OUT"),
-        ("# crash-safe\ncrash", "2: a crash-safe scenario is crashed by its trial, not by itself"),
+        ("# crash-safe\ncrash", "2: a crash-safe or crash-lawful scenario is crashed by its trial, not by itself"),
+        ("# crash-lawful\nstop", "2: a crash-safe or crash-lawful scenario is crashed by its trial, not by itself"),
         ("trust discord/bob twice", "1: `twice`: there are admin, in PLACE and for TIME"),
     ] {
         let found = read(Path::new("x.hive"), text).err();

@@ -8,8 +8,10 @@
 //! | `discord/general < text` | what the hive sends there (output) |
 //! | `main: "text"` · `main: tool {json}` · `& tool {json}` | the agent's next answer; `&` adds to it. A team is called by its name, a subagent `team/subagent` |
 //! | `main sees` · `main got` + block | the request that the answer above was given to; what its tool calls came to (output) |
+//! | `main sees with "text"` + block | of that request, the lines that have this in them, also of its fixed part (output) |
 //! | `facts SELECT …` + block | rows (output) |
 //! | `log warn text` | a warning or error (output) |
+//! | `work ops> text` | a task for a team that no conversation has caused, as a trigger gives it |
 //! | `wait 10m` | time passes; outputs below show what had happened by then |
 //! | `fail …` · `slow …` · `crash` · `crash after "…"` · `stop` · `restart` | faults |
 //!
@@ -42,7 +44,16 @@ pub struct Scenario {
 impl Scenario {
     /// Whether it must end the same after a crash at any commit: it says so in a comment.
     pub fn is_crash_safe(&self) -> bool {
-        self.lines.iter().any(|line| line.head.trim() == "# crash-safe")
+        self.says("# crash-safe")
+    }
+
+    /// Whether all laws must hold of it after a crash at any commit, however it ends: it says so in a comment.
+    pub fn is_crash_lawful(&self) -> bool {
+        self.says("# crash-lawful")
+    }
+
+    fn says(&self, comment: &str) -> bool {
+        self.lines.iter().any(|line| line.head.trim() == comment)
     }
 }
 
@@ -96,8 +107,8 @@ pub struct Setup {
     pub classifier: bool,
     /// `model window=N output=N fallback=AGENT`.
     pub model: ModelSetup,
-    /// `config`, `channels`, `rules NAME`, `workspace PATH`, each with a block: files, by their path in the data or
-    /// workspace folder.
+    /// `config`, `channels`, `rules NAME`, `workspace PATH`, `workspace of TEAM PATH`, each with a block: files, by their
+    /// path in the data folder or in that of the teams.
     pub files: Vec<(FileOf, String, String)>,
     /// `secret VALUE`: a value that the hive knows to be one.
     pub secrets: Vec<String>,
@@ -131,7 +142,7 @@ impl Default for ModelSetup {
 pub enum FileOf {
     /// In the data directory.
     Data,
-    /// In the main team's workspace.
+    /// In a team's workspace: the path begins with the team's name.
     Workspace,
 }
 
@@ -161,6 +172,13 @@ pub enum Deed {
         place: Option<String>,
         /// `for 7d`.
         lasts: Option<Duration>,
+    },
+    /// `work ops> text`: nobody's task for a team.
+    Gives {
+        /// The team.
+        team: String,
+        /// What it is to do.
+        text: String,
     },
     /// `pairing CODE for 15m`: as `hive pair` would.
     Pairs {
@@ -229,7 +247,7 @@ pub struct Says {
     pub command: bool,
     /// `times=60`: so often, `{n}` in the text being the how manieth time.
     pub times: usize,
-    /// `file=photo.png:image/png:2000`, or `…:2000:gone` where it cannot be fetched.
+    /// `file=photo.png:image/png:2000`, or `…:2000:gone` where it cannot be fetched, `…:2000:slow` where that takes 10 s.
     pub files: Vec<FileSaid>,
 }
 
@@ -244,6 +262,8 @@ pub struct FileSaid {
     pub size_bytes: u64,
     /// Whether the platform still has it.
     pub there: bool,
+    /// Whether it takes long to fetch.
+    pub slow: bool,
 }
 
 /// What a delivery comes to.
@@ -268,6 +288,8 @@ pub enum Question {
         agent: String,
         /// Which, from 1.
         number: Option<usize>,
+        /// `with "text"`: only the lines that have this in them.
+        with: Option<String>,
     },
     /// `main got`: the results of the tool calls of the agent's answer above this line.
     Got {

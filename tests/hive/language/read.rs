@@ -53,7 +53,7 @@ fn line(number: usize, head: &str, means: Means) -> Line {
 
 /// What needs the blocks: files of the set-up, long messages. And what must not stand together.
 fn finish(scenario: &mut Scenario) -> Result<(), (usize, String)> {
-    let crash_safe = scenario.is_crash_safe();
+    let crash_safe = scenario.is_crash_safe() || scenario.is_crash_lawful();
     for line in &mut scenario.lines {
         let (number, block) = (line.number, &line.block);
         match &mut line.means {
@@ -74,7 +74,10 @@ fn finish(scenario: &mut Scenario) -> Result<(), (usize, String)> {
                     }
                 }
                 Deed::Crashes | Deed::CrashesAfter(_) | Deed::Stops | Deed::Restarts { .. } if crash_safe => {
-                    return Err((number, "a crash-safe scenario is crashed by its trial, not by itself".to_owned()));
+                    return Err((
+                        number,
+                        "a crash-safe or crash-lawful scenario is crashed by its trial, not by itself".to_owned(),
+                    ));
                 }
                 _ if !block.is_empty() => return Err((number, "this takes no indented lines".to_owned())),
                 _ => {}
@@ -95,7 +98,8 @@ fn file_of(head: &str, block: &[String]) -> Option<(FileOf, String, String)> {
         ["config"] => (FileOf::Data, "config.yaml".to_owned(), text),
         ["channels"] => (FileOf::Data, "channels.yaml".to_owned(), text),
         ["rules", name] => (FileOf::Data, format!("rules/{name}.md"), text),
-        ["workspace", path] => (FileOf::Workspace, (*path).to_owned(), text),
+        ["workspace", path] => (FileOf::Workspace, format!("main/{path}"), text),
+        ["workspace", "of", team, path] => (FileOf::Workspace, format!("{team}/{path}"), text),
         _ => return None,
     })
 }
@@ -110,11 +114,7 @@ fn means(raw: &str, setup: &mut Setup, slow: &mut BTreeMap<String, Duration>) ->
         ["log", "warn" | "error", ..] => Ok(Means::Seen),
         ["facts", ..] => Ok(Means::Asks(Question::Facts(raw["facts".len()..].trim().to_owned()))),
         ["shown", place] => Ok(Means::Asks(Question::Shown((*place).to_owned()))),
-        [agent, "sees"] => Ok(Means::Asks(Question::Sees { agent: (*agent).to_owned(), number: None })),
-        [agent, "sees", number] => {
-            let number = number.parse().map_err(|_| format!("`{number}` is no number"))?;
-            Ok(Means::Asks(Question::Sees { agent: (*agent).to_owned(), number: Some(number) }))
-        }
+        [agent, "sees", rest @ ..] => Ok(Means::Asks(sees(agent, rest, raw)?)),
         [agent, "got"] => Ok(Means::Asks(Question::Got { agent: (*agent).to_owned() })),
         ["slow", "model", agent, time] => {
             *slow.entry((*agent).to_owned()).or_default() += span(time)?;
@@ -126,6 +126,10 @@ fn means(raw: &str, setup: &mut Setup, slow: &mut BTreeMap<String, Duration>) ->
             Ok(Means::Answers { agent: (*agent).to_owned(), turn, times, heard: true })
         }
         ["fail", place, "send", word, rest @ ..] => does(fails(place, word, rest)?),
+        ["work", team, ..] if team.ends_with('>') => {
+            let text = raw.split_once("> ").map_or("", |(_, text)| text).to_owned();
+            does(Deed::Gives { team: team.trim_end_matches('>').to_owned(), text })
+        }
         ["remove", place] => does(Deed::Removes((*place).to_owned())),
         ["wait", time] => does(Deed::Waits(span(time)?)),
         ["crash"] => does(Deed::Crashes),
@@ -153,6 +157,22 @@ fn means(raw: &str, setup: &mut Setup, slow: &mut BTreeMap<String, Duration>) ->
     }
 }
 
+/// `main sees`, `main sees 2`, `main sees with "text"`.
+fn sees(agent: &str, rest: &[&str], raw: &str) -> Result<Question, String> {
+    let (number, rest) = match rest {
+        [] | ["with", ..] => (None, rest),
+        [number, rest @ ..] => (Some(number.parse().map_err(|_| format!("`{number}` is no number"))?), rest),
+    };
+    let with = match rest {
+        [] => None,
+        _ => {
+            let text = raw.split_once(" with \"").and_then(|(_, rest)| rest.strip_suffix('"'));
+            Some(text.filter(|text| !text.is_empty()).ok_or("write `main sees with \"text\"`")?.to_owned())
+        }
+    };
+    Ok(Question::Sees { agent: agent.to_owned(), number, with })
+}
+
 fn sets_up(words: &[&str], setup: &mut Setup) -> Result<bool, String> {
     match words {
         ["admins", admins @ ..] => setup.admins.extend(admins.iter().map(|&admin| admin.to_owned())),
@@ -163,7 +183,7 @@ fn sets_up(words: &[&str], setup: &mut Setup) -> Result<bool, String> {
         ["improvise", seed] => {
             setup.improvise = Some(seed.parse().map_err(|_| format!("`{seed}` is no number"))?);
         }
-        ["config" | "channels"] | ["rules" | "workspace", _] => {}
+        ["config" | "channels"] | ["rules" | "workspace", _] | ["workspace", "of", _, _] => {}
         _ => return Ok(false),
     }
     Ok(true)
@@ -230,13 +250,14 @@ fn says(raw: &str) -> Result<Says, String> {
 
 fn file_said(text: &str) -> Result<FileSaid, String> {
     let parts: Vec<&str> = text.split(':').collect();
-    let (name, media_type, size, there) = match parts.as_slice() {
-        [name, media_type, size] => (name, media_type, size, true),
-        [name, media_type, size, "gone"] => (name, media_type, size, false),
+    let (name, media_type, size, there, slow) = match parts.as_slice() {
+        [name, media_type, size] => (name, media_type, size, true, false),
+        [name, media_type, size, "gone"] => (name, media_type, size, false, false),
+        [name, media_type, size, "slow"] => (name, media_type, size, true, true),
         _ => return Err(format!("`{text}`: write file=NAME:TYPE:BYTES")),
     };
     let size_bytes = size.parse().map_err(|_| format!("`{size}` is no number of bytes"))?;
-    Ok(FileSaid { name: (*name).to_owned(), media_type: (*media_type).to_owned(), size_bytes, there })
+    Ok(FileSaid { name: (*name).to_owned(), media_type: (*media_type).to_owned(), size_bytes, there, slow })
 }
 
 fn clicks(place: &str, sender: &str, rest: &[&str]) -> Result<Deed, String> {

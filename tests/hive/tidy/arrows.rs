@@ -1,4 +1,4 @@
-//! Dependencies run to the left (ARCHITECTURE.md, "The rule").
+//! Dependencies run to the left (ARCHITECTURE.md, "The house").
 
 use std::collections::BTreeSet;
 use std::process::Command;

@@ -69,7 +69,7 @@ fn everything_at_once() {
          HIVE_ADMINS: found `bob`, expected `discord:ID` or `telegram:ID`\n  \
          config.yaml: log_level: found `loud`, expected `trace`, `debug`, `info`, `warn` or `error` (line 1)\n  \
          config.yaml: topics.active_max: found `0`, expected a whole number from 1 to 50 (line 3)\n  \
-         config.yaml: foo: is no key; known here: `log_level`, `log_format`, `topics`, `session`, `budgets`, `replies`, \
+         config.yaml: foo: is no key; known here: `log_level`, `log_format`, `topics`, `session`, `delegation`, `budgets`, `replies`, \
          `outbox`, `attachments`, `retention`, `team` and `stop_grace` (line 4)\n  \
          channels.yaml: trust.default_policy: found `no`, expected `allow` or `deny` (line 2)\n  \
          channels.yaml: trust.channels.irc: is no key; known here: `discord`, `telegram`, `console` and `web` (line 4)\n  \

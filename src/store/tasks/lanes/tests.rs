@@ -87,15 +87,70 @@ async fn what_was_put_back_is_looked_for_when_it_is_due() {
         }
         let claimed = ids(&claim(conn, 64, NOW, LATER).await?);
         assert_eq!(look(conn, NOW).await?, Found { claimable: false, to_stop: false, next_due: None });
-        put_back(conn, &claimed[..1], 3_000).await?;
-        put_back(conn, &claimed[1..], 2_000).await?;
+        let ms = Duration::from_millis;
+        assert_eq!(retry(conn, claimed[0], ms(2_000), NOW).await?, Some(3_000));
+        for id in &claimed[1..] {
+            assert_eq!(retry(conn, *id, ms(1_000), NOW).await?, Some(2_000));
+        }
         // Nothing of it runs any more: doing it again changes nothing.
+        assert_eq!(retry(conn, claimed[0], ms(9_000), NOW).await?, None);
         put_back(conn, &claimed, 5_000).await?;
         assert_eq!(look(conn, NOW).await?, Found { claimable: false, to_stop: false, next_due: Some(2_000) });
         assert_eq!(claim(conn, 64, NOW, LATER).await?, []);
         assert_eq!(look(conn, 2_000).await?, Found { claimable: true, to_stop: false, next_due: Some(3_000) });
         assert_eq!(ids(&claim(conn, 64, 2_000, LATER).await?), claimed[1..]);
         assert_eq!(look(conn, 3_000).await?, Found { claimable: true, to_stop: false, next_due: None });
+        Ok(())
+    };
+    db.tx("test", test).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_clock_that_was_set_back_freezes_nothing() {
+    let (db, _folder) = database(&["ops", "docs"]).await;
+    let test = async |conn: &mut Conn| {
+        let (hour, ms) = (3_600_000, Duration::from_millis);
+        let now = 10 * hour;
+        let fresh = queue(conn, "ops", Priority::Normal, now).await?;
+        // What was never put off can be done, whatever the time is.
+        let earlier = now - 2 * hour;
+        assert!(look(conn, earlier).await?.claimable);
+        assert_eq!(ids(&claim(conn, 9, earlier, now).await?), [fresh]);
+        leave(conn, fresh, now).await?;
+        assert_eq!(ids(&claim(conn, 9, earlier, now).await?), [fresh], "left in good order by the clock as it was");
+        // What a fault has put off waits, and never for longer than anything is put off.
+        assert_eq!(retry(conn, fresh, ms(15_000), now).await?, Some(now + 15_000));
+        for (at, due) in [(now, false), (now - hour + 15_001, false), (now - hour + 14_999, true), (earlier, true)] {
+            assert_eq!(look(conn, at).await?.claimable, due, "{}", now - at);
+        }
+        assert_eq!(claim(conn, 9, now - 60_000, now).await?, []);
+        assert_eq!(ids(&claim(conn, 9, earlier, now).await?), [fresh]);
+        assert_eq!(retry(conn, fresh, Duration::MAX, now).await?, Some(now + hour), "however long a provider asks for");
+        assert_eq!(look(conn, now).await?, Found { claimable: false, to_stop: false, next_due: Some(now + hour) });
+        Ok(())
+    };
+    db.tx("test", test).await.unwrap();
+}
+
+#[tokio::test]
+async fn nobody_works_in_a_team_before_it_was_made_ready() {
+    let (db, _folder) = database(&["ops", "docs"]).await;
+    let test = async |conn: &mut Conn| {
+        let (ops, origin) = (team("ops"), Origin::default());
+        let critical = New { priority: Priority::Critical, ..New::of(&ops, Kind::Bootstrap, "", &origin) };
+        let bootstrap = give(conn, &critical, NOW).await?;
+        assert_eq!(ids(&claim(conn, 9, NOW, LATER).await?), [bootstrap]);
+        let urgent = queue(conn, "ops", Priority::Critical, NOW).await?;
+        assert_eq!(retry(conn, bootstrap, Duration::from_secs(1), NOW).await?, Some(NOW + 1_000));
+        let found = Found { claimable: false, to_stop: false, next_due: Some(NOW + 1_000) };
+        assert_eq!(look(conn, NOW).await?, found);
+        assert_eq!(claim(conn, 9, NOW, LATER).await?, []);
+        let other = queue(conn, "docs", Priority::Low, NOW).await?;
+        assert_eq!(ids(&claim(conn, 9, NOW, LATER).await?), [other], "it holds up its own lane");
+        for wanted in [bootstrap, urgent] {
+            assert_eq!(ids(&claim(conn, 9, NOW + 1_000, LATER).await?), [wanted]);
+            assert!(finish(conn, wanted, End::Done, "", NOW).await?);
+        }
         Ok(())
     };
     db.tx("test", test).await.unwrap();

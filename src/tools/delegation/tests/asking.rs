@@ -277,9 +277,9 @@ async fn a_stop_ends_all_of_it_and_changes_no_row_of_a_child_s_queue() {
     assert_eq!((done.content.as_str(), done.is_error), ("the turn was stopped while others worked for it", true));
     assert_eq!(tables().await, before);
     hive.assert_free();
-    let closed = hive.events().await.split_off(3);
-    let expected = ["a answered", "b stopped", "c stopped"].map(|how| format!("delegation_closed {how}"));
-    assert_eq!(closed, expected);
+    let closed = |name: &str, how: &str, ms| (name.to_owned(), how.to_owned(), how == "answered", ms);
+    let expected = [closed("a", "answered", 1_000), closed("b", "stopped", 5_000), closed("c", "stopped", 5_000)];
+    assert_eq!(hive.closes().await, expected);
 }
 
 #[tokio::test(start_paused = true)]
@@ -306,6 +306,153 @@ async fn a_fault_of_ours_ends_the_call_and_everything_that_it_asked() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_question_is_told_with_its_call_and_never_with_its_words() {
+    let world = World::new().await;
+    let clock = world.clock;
+    let hive = Hive::on(world, after(clock, &[("a", 2)])).await;
+    hive.step(3, vec![asked("x", "query_teams", targets(&["b", "a"]))]).await;
+    let events = hive.world.db.read(async |conn| store::events::after(conn, 0, 1_000).await).await.unwrap();
+    let told = events.iter().filter(|event| event.kind.starts_with("delegation_"));
+    let told: Vec<(&str, Value)> =
+        told.map(|event| (event.kind.as_str(), serde_json::from_str(&event.body).unwrap())).collect();
+    let opened = |at: usize, name: &str| json!({"step": 3, "call_id": "x", "at": at, "assignee": name, "kind": "team", "depth": 1});
+    let closed = |at: usize, name: &str, ms: i64| {
+        let mut body = opened(at, name);
+        (body["ok"], body["how"], body["ms"]) = (json!(true), json!("answered"), json!(ms));
+        body
+    };
+    let expected = [
+        ("delegation_opened", opened(0, "b")),
+        ("delegation_opened", opened(1, "a")),
+        ("delegation_closed", closed(0, "b", 0)),
+        ("delegation_closed", closed(1, "a", 2_000)),
+    ];
+    assert_eq!(told, expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_child_says_is_not_taken_for_what_became_of_it() {
+    let script = Script::of(|_, question| async move {
+        Err(Unanswered::Failed(match question.whom.to_string().as_str() {
+            "a" => "saturation of the disks: 99 %".to_owned(),
+            _ => "timeout".to_owned(),
+        }))
+    });
+    let hive = Hive::new(script).await;
+    hive.call(1, "query_teams", targets(&["a", "b"])).await;
+    let how: Vec<String> = hive.closes().await.into_iter().map(|(_, how, ..)| how).collect();
+    assert_eq!(how, ["failed", "failed"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_too_many_pieces_for_one_child_as_many_go_through_as_it_may_have_at_once() {
+    let hive = Hive::new(prompt()).await;
+    let pieces = json!({"assignee": "a", "tasks": ["1", "2", "3", "4", "5"]});
+    let done = parsed(&hive.call(1, "delegate_parallel", pieces).await);
+    let entry = |ok: bool, said: &str| json!({"assignee": "a", "ok": ok, "result_or_error": said});
+    let why = "`a` has 3 questions of yours at once already: ask again when they are answered";
+    let (said, refused) = (entry(true, "a says"), entry(false, why));
+    assert_eq!(done, json!([said, said, said, refused, refused]));
+    assert_eq!(hive.events().await.len(), 6, "what did not go through was not opened");
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_of_one_step_share_the_caps_also_where_they_run_in_two_batches() {
+    let world = World::new().await;
+    let clock = world.clock;
+    let hive = Hive::on(world, after(clock, &[("a", 1)])).await;
+    let ask = |at: usize| asked(&at.to_string(), "query_team", json!({"team": "a", "query": at.to_string()}));
+    let began = clock.now();
+    let done = hive.step(1, (0..8).map(ask).collect()).await;
+    let said: Vec<_> = done.iter().map(|done| (done.call_id.as_str(), done.is_error)).collect();
+    let expected = ["0", "1", "2"].map(|id| (id, false)).into_iter();
+    assert_eq!(said, expected.chain(["3", "4", "5", "6", "7"].map(|id| (id, true))).collect::<Vec<_>>());
+    assert_eq!((hive.script.seen().len(), clock.now() - began), (3, 1_000));
+    let most = "`a` is asked at most 4 times in one turn: go on with what you have, or say what is missing";
+    assert!(done[4..].iter().all(|done| done.content == most), "a call counts, whatever came of it: {done:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_that_panics_leaves_nothing_open() {
+    let script = Script::of(|_, question| async move {
+        assert!(question.whom != Whom::Team(team("b")), "on purpose");
+        std::future::pending().await
+    });
+    let hive = Hive::new(script).await;
+    let calls = vec![asked("1", "query_teams", targets(&["a", "b"]))];
+    let error = hive.executor.run_calls(&hive.world.call(), calls).await.unwrap_err();
+    assert!(format!("{error:#}").contains("it panicked: on purpose"), "{error:#}");
+    let lost = |name: &str| (name.to_owned(), "cut off".to_owned(), false, 0);
+    assert_eq!(hive.closes().await, [lost("a"), lost("b")]);
+    hive.assert_free();
+}
+
+/// The hive of a database that another process has left.
+async fn revived(hive: Hive) -> (World, Arc<Executor>, Arc<Script>, Arc<dyn Sessions>) {
+    let Hive { world, .. } = hive;
+    let db = store::Db::open(&world.folder.path().join("openhive.db")).await.unwrap();
+    let world = World { db, line: Line::new(), gates: crate::Gates::new(5), ..world };
+    let (script, executor) = (prompt(), Arc::new(world.executor_of(world.catalogue(Policy::default()))));
+    let sessions: Arc<dyn Sessions> = script.clone();
+    world.line.lead_to(&sessions);
+    (world, executor, script, sessions)
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_crash_cuts_off_is_closed_whether_it_is_made_again_or_not() {
+    for (tool, input, how) in [
+        ("query_teams", targets(&["a", "b"]), ["a cut off", "b cut off"].as_slice()),
+        ("scout", json!({"task_description": "x"}), ["scout cut off", "scout answered"].as_slice()),
+    ] {
+        let hive = Hive::new(Script::of(|_, _| std::future::pending())).await;
+        let call = hive.world.call();
+        let cut_off = vec![asked("1", tool, input)];
+        let dies = hive.executor.run_calls(&call, cut_off.clone());
+        assert!(tokio::time::timeout(Duration::from_secs(3), dies).await.is_err(), "the process is gone");
+        let (world, executor, script, _sessions) = revived(hive).await;
+        executor.run_calls(&call, cut_off).await.unwrap();
+        let hive = Hive { world, executor, script: script.clone(), _sessions: script };
+        let closes: Vec<String> =
+            hive.closes().await.into_iter().map(|(who, how, ..)| format!("{who} {how}")).collect();
+        assert_eq!(closes, how, "{tool}");
+        let opened = hive.events().await.iter().filter(|event| event.starts_with("delegation_opened")).count();
+        assert_eq!(opened, 2, "{tool}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_team_that_is_only_ever_asked_has_as_many_slots_as_its_file_says() {
+    let hive = Hive::new(prompt()).await;
+    let folder = hive.world.folder.path().join("teams/a");
+    std::fs::create_dir_all(&folder).unwrap();
+    // The file may be changed at any time.
+    for (step, cap) in (1..).zip([1, 7, 2]) {
+        std::fs::write(folder.join("config.yaml"), format!("max_concurrent_daily_ops: {cap}\n")).unwrap();
+        let done = hive.call(step, "query_team", json!({"team": "a", "query": cap.to_string()})).await;
+        assert_eq!(done.content, "a says");
+        let (gate, mut passes) = (hive.world.gates.of(&team("a")), Vec::new());
+        while let Ok(pass) = gate.enter(Admission::Daily, Duration::ZERO).await {
+            passes.push(pass);
+        }
+        assert_eq!(passes.len(), cap);
+    }
+    hive.assert_free();
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_asked_has_a_length() {
+    let hive = Hive::new(prompt()).await;
+    let ask = async |step: i64, chars: usize| {
+        let input = json!({"team": "a", "query": "é".repeat(chars)});
+        hive.call(step, "query_team", input).await
+    };
+    assert_eq!(ask(1, 50_000).await.content, "a says");
+    let long = "what is said to `a` has 50001 characters, and may have 50000: put the rest into a file";
+    let refused = ask(2, 50_001).await;
+    assert_eq!((refused.content.as_str(), refused.is_error), (long, true));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_turn_that_is_entered_again_has_asked_what_its_rows_say() {
     let hive = Hive::new(prompt()).await;
     hive.call(1, "query_team", json!({"team": "a", "query": "state?"})).await;
@@ -314,13 +461,7 @@ async fn a_turn_that_is_entered_again_has_asked_what_its_rows_say() {
     let cut_off = vec![asked("1", "query_team", json!({"team": "b", "query": "state?"}))];
     let dies = hive.executor.run_calls(&call, cut_off.clone());
     assert!(tokio::time::timeout(PATIENT, dies).await.is_err(), "the process is gone");
-    let Hive { world, .. } = hive;
-    let db = store::Db::open(&world.folder.path().join("openhive.db")).await.unwrap();
-    let world = World { db, line: Line::new(), gates: crate::Gates::new(5), ..world };
-    let script = prompt();
-    let executor = world.executor_of(world.catalogue(Policy::default()));
-    let sessions: Arc<dyn Sessions> = script.clone();
-    world.line.lead_to(&sessions);
+    let (world, executor, _script, _sessions) = revived(hive).await;
     let done = executor.run_calls(&call, cut_off).await.unwrap().remove(0);
     assert_eq!(done.content, "interrupted, outcome unknown: look before you do it again");
     let call = Call { step: 3, ..world.call() };

@@ -45,7 +45,7 @@ async fn an_agent_is_shown_its_children_and_its_subagents_and_nobody_else() {
     );
     let mut chosen = Vec::new();
     let ours = fitted.iter().filter(|definition| asks.contains(&definition.name.as_str()));
-    ours.for_each(|definition| enums(&definition.schema, &mut chosen));
+    ours.for_each(|definition| enums(&definition.schema.value(), &mut chosen));
     assert_eq!(chosen.len(), 5, "assignee of two, twice in one of them, and team of two");
     assert!(chosen.iter().all(|names| *names == json!(["docs", "ops"])), "{chosen:?}");
     let alone = Reach { children: &[], subagents: &Subagents::default() }.fit(all.clone());
@@ -84,7 +84,7 @@ fn a_long_name_of_a_subagent_is_one_that_providers_take() {
     let definitions = Reach { children: &[], subagents: &subagents }.fit(vec![crate::Definition {
         name: "run_subagent".into(),
         about: String::new(),
-        schema: Arc::new(json!({})),
+        schema: json!({}).into(),
     }]);
     assert_eq!(definitions.len(), 2);
     for definition in definitions {

@@ -19,7 +19,7 @@ async fn slot(gate: &Gate) -> Arc<Slot> {
 }
 
 fn daily(active_daily_ops: u32, saturation: bool) -> Load {
-    Load { active_daily_ops, saturation, org_op_pending: false }
+    Load { active_daily_ops, saturation, org_op_pending: false, org_op_active: false }
 }
 
 #[tokio::test(start_paused = true)]
@@ -43,7 +43,7 @@ async fn an_org_op_waits_for_the_team_and_keeps_one_slot_afterwards() {
     assert!(poll!(&mut org).is_pending(), "a call of its own session runs");
     drop(beside);
     assert!(poll!(&mut org).is_pending(), "somebody else has a slot");
-    assert_eq!(gate.load(), Load { active_daily_ops: 1, saturation: true, org_op_pending: true }, "given back");
+    assert_eq!(gate.load(), Load { org_op_pending: true, ..daily(1, false) }, "given back");
     drop(others);
     let org = org.await.unwrap();
     let mut behind = Box::pin(ours.ride(Daily, PATIENT));
@@ -136,7 +136,7 @@ async fn as_many_questions_as_slots_starve_nobody() {
         let gate = world.gates.of(&team("a"));
         let slot = Arc::new(Slot::take(&team("a"), gate, PATIENT).await.unwrap());
         let (whom, text) = (Whom::Team(team("a")), n.to_string());
-        sessions.ask(&world.call(), Question { whom, text, slot: Some(slot), depth: 1 }).await.unwrap()
+        sessions.ask(&world.call(), Question { whom, text, slot: Some(slot), depth: 1, at: n }).await.unwrap()
     };
     let all = futures::future::join_all((0..5).map(slots));
     let answers = tokio::time::timeout(PATIENT, all).await.expect("the team waits for itself");

@@ -90,7 +90,7 @@ async fn odd_texts_come_back_as_they_went_in() {
         assert!(!is_error || text.contains('\0'), "{text:?}: {read}");
     }
     // As names: they are made inside, or refused in words.
-    let write = super::Write { workspaces: world.workspaces.clone() };
+    let write = super::Write { pen: super::pen(&world) };
     let call = world.call();
     std::fs::create_dir(home.join("names")).unwrap();
     let mut made = 0;

@@ -158,3 +158,28 @@ async fn folders_are_made_unless_they_are_not_wanted() {
             .contains("is a file, not a folder")
     );
 }
+
+#[tokio::test]
+async fn whoever_writes_what_the_team_works_by_is_told_what_is_wrong_with_it() {
+    let world = World::new().await;
+    let write = |path: &str, content: &str| json!({"path": path, "content": content});
+    let dev = "# Agent: dev\n\n## Role\nWrites.\n\n## Boundaries\nNone.\n\n## Communication Style\nShort.\n\n## Skills\n- build\n";
+    let missing = "\nWhat is wrong with it:\n- subagents/dev.md:13: the skill `build` is not in skills/: write \
+                   skills/build.md, or take the line out";
+    let said = done(&world, "write_file", write("subagents/dev.md", dev)).await;
+    assert_eq!(said, format!("`subagents/dev.md` written: 101 bytes, a new file{missing}"));
+    let edit = |old: &str, new: &str| json!({"path": "subagents/dev.md", "old_string": old, "new_string": new});
+    let said = done(&world, "edit_file", edit("Short.", "Brief.")).await;
+    assert_eq!(said, format!("`subagents/dev.md` edited: 1 replacement{missing}"));
+    // A name that is nearly the right one has no effect.
+    let said = done(&world, "write_file", write("skill/other.md", "Does.\n")).await;
+    assert!(
+        said.ends_with("\nWhat is wrong with it:\n- skill: it is not read under this name: call it `skills`"),
+        "{said}"
+    );
+    done(&world, "write_file", write("skills/build.md", "Builds.\n\n1. Build.\n")).await;
+    let said = done(&world, "edit_file", edit("Brief.", "Clear.")).await;
+    assert_eq!(said, "`subagents/dev.md` edited: 1 replacement");
+    let said = done(&world, "write_file", write("notes/subagents/x.md", "")).await;
+    assert_eq!(said, "`notes/subagents/x.md` written: 0 bytes, a new file");
+}

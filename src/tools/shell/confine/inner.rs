@@ -1,12 +1,13 @@
 //! The inner process: confines itself, runs the command, reports how it ended.
 
 use std::fs;
-use std::io;
+use std::io::{self, Seek, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
+use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, set_parent_process_death_signal, wait};
 use serde::{Deserialize, Serialize};
 
@@ -36,12 +37,22 @@ pub(super) fn run() -> Result<()> {
     let control = control()?;
     let Some(inside) = receive::<Inside>(&control)? else { return Ok(()) };
     let mut held = inside.held;
-    let end = match confined(&inside, &mut held).and_then(|()| start(&inside.plan, held)) {
+    let input = input(inside.plan.input.as_deref()).context("hand over the input")?;
+    let end = match confined(&inside, &mut held).and_then(|()| start(&inside.plan, input, held)) {
         Ok(Started::Running(pid)) => last(pid)?,
         Ok(Started::Lacks(what)) => End::Unconfined(what),
         Err(error) => End::Failed(format!("{error:#}")),
     };
     Ok(send(&control, &Report { held, end })?)
+}
+
+/// What the command reads: a file without a name, which is gone with whoever has it open.
+fn input(text: Option<&str>) -> io::Result<Stdio> {
+    let Some(text) = text else { return Ok(Stdio::null()) };
+    let mut file = fs::File::from(memfd_create("input", MemfdFlags::CLOEXEC)?);
+    file.write_all(text.as_bytes())?;
+    file.rewind()?;
+    Ok(Stdio::from(file))
 }
 
 enum Started {
@@ -70,7 +81,7 @@ fn confined(inside: &Inside, held: &mut Held) -> Result<()> {
     Ok(())
 }
 
-fn start(plan: &Plan, held: Held) -> Result<Started> {
+fn start(plan: &Plan, input: Stdio, held: Held) -> Result<Started> {
     if let Some(what) = held.lacks(plan.demand, plan.network) {
         return Ok(Started::Lacks(what.to_owned()));
     }
@@ -81,7 +92,7 @@ fn start(plan: &Plan, held: Held) -> Result<Started> {
         .env_clear()
         .envs(plan.environment.iter().map(|(name, value)| (name, value)))
         .current_dir(&plan.folder)
-        .stdin(Stdio::null())
+        .stdin(input)
         .process_group(0)
         .spawn()
         .with_context(|| format!("run {shell}"))?;

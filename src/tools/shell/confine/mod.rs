@@ -28,7 +28,7 @@ const INSIDE: &str = "inside";
 const TRIAL: &str = "trial";
 
 /// Does what a launcher does: with `arguments`, those that follow the ones of
-/// [`Launcher::arguments`](super::Launcher::arguments). For the `main` of a program, before it starts any thread: a
+/// [`crate::process::Program::arguments`]. For the `main` of a program, before it starts any thread: a
 /// process with several threads can have no namespace of its own.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();

@@ -58,13 +58,6 @@ pub struct Usage {
     pub cache_write_tokens: u64,
 }
 
-impl Usage {
-    /// How long the request was: everything that was read, cached or not.
-    pub fn read_tokens(&self) -> u64 {
-        self.input_tokens.saturating_add(self.cache_read_tokens).saturating_add(self.cache_write_tokens)
-    }
-}
-
 impl Add for Usage {
     type Output = Usage;
     fn add(self, other: Usage) -> Usage {

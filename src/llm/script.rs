@@ -73,7 +73,6 @@ pub struct Turn {
 enum Step {
     Say(String),
     Call { name: String, input: Input },
-    Opaque(Value),
     Wait(Duration),
     Fail(ModelError),
 }
@@ -109,11 +108,6 @@ impl Turn {
     #[must_use]
     pub fn and_broken_call(self, name: impl Into<String>, arguments: impl Into<String>) -> Self {
         self.step(Step::Call { name: name.into(), input: Input::Broken(arguments.into()) })
-    }
-    /// A block that only this model can read.
-    #[must_use]
-    pub fn and_opaque(self, value: Value) -> Self {
-        self.step(Step::Opaque(value))
     }
     /// A wait, here in the order of the steps.
     #[must_use]
@@ -311,7 +305,6 @@ impl Scripted {
                 Step::Call { name, input } => {
                     content.push(Block::ToolUse(ToolUse { id: self.script.next_id(&agent), name, input }));
                 }
-                Step::Opaque(value) => content.push(Block::Opaque { model: self.reference.clone(), value }),
                 Step::Wait(time) => self.script.clock.sleep(time).await,
                 Step::Fail(error) => {
                     playing.turn = None;

@@ -6,9 +6,9 @@ use channels::render::RenderLimits;
 use store::outbox::{self, New};
 use store::runs::{self, Run};
 use store::tasks::{self, End, Kind, Task};
-use store::{Conn, Db, inbox};
+use store::{Conn, Db};
 
-use crate::session::{GIVEN_UP, answers_people, give_up_work, interrupt, pass_over, reply_rows};
+use crate::session::{GIVEN_UP, answers_people, give_up_work, interrupt, look_again, pass_over, reply_rows};
 
 /// A turn that was begun so often without an end is given up: it may be what ends the process.
 const ATTEMPTS_MAX: i64 = 5;
@@ -64,16 +64,15 @@ async fn give_up(conn: &mut Conn, id: TaskId, render: RenderLimits, now: Moment)
         return Ok(());
     }
     apologize(conn, &task, run, render, now).await?;
-    let Some(topic) = task.origin.topic else { return Ok(()) };
-    if run.is_none() && task.kind == Kind::Message {
+    if let Some(topic) = task.origin.topic
+        && run.is_none()
+        && task.kind == Kind::Message
+    {
         // What it would have taken in was answered by that: taken in by another turn, it would end that one as well.
         pass_over(conn, topic).await?;
     }
     // What else was said meanwhile has its own turn.
-    if inbox::waits(conn, topic).await? {
-        tasks::enqueue_message(conn, &task.origin, topic, now).await?;
-    }
-    Ok(())
+    look_again(conn, &task, End::Failed, now).await
 }
 
 /// Tells people that there will be no answer.

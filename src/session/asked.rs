@@ -53,9 +53,9 @@ async fn answer(session: &Arc<Sessions>, call: &Call, question: Question) -> Res
     // The question ends with the call that asks it.
     let halt = Halt::on(call);
     let ending = turn.proceed(&halt).await;
-    let ended = turn.close(ending).await;
+    // Where its end could not be written, it is cut off.
+    let ended = turn.close(ending).await.map_err(Unanswered::Broken)?;
     cut_off.over();
-    let ended = ended.map_err(Unanswered::Broken)?;
     let said = ended.reply.unwrap_or_default();
     match ended.end {
         // Whoever asked may ask for less, in the same words.

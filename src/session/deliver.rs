@@ -94,6 +94,7 @@ pub async fn cancel(conn: &mut Conn, task: &Task, now: Moment) -> Result<bool> {
         return Ok(false);
     }
     if let Some(run) = runs::of_task(conn, task.id).await? {
+        org::questions::give_up_of(conn, run.id, now).await?;
         let reply = Some(apology::STOPPED.to_owned());
         let ending = Ending { end: End::Cancelled, note: note.to_owned(), reply, reply_to: None, passes: None };
         report(conn, task, &ending, apology::STOPPED, now).await?;

@@ -9,7 +9,9 @@ use channels::{Action, ConversationId, Piece};
 use store::outbox::{self, Loss, New};
 use store::runs::{self, Run};
 use store::tasks::{End, Origin, Task};
-use store::{Conn, inbox, tasks, topics};
+use store::{Conn, inbox, notes, tasks, topics};
+
+use super::turn::answers_people;
 
 /// How a turn ends.
 pub(super) struct Ending {
@@ -48,7 +50,7 @@ pub(super) async fn write(
         return Ok(());
     }
     tasks::finish(conn, task.id, ending.end, &ending.note, now).await?;
-    look_again(conn, task, now).await?;
+    look_again(conn, task, ending.end, now).await?;
     let Some(conversation) = &task.origin.conversation else { return Ok(()) };
     let draft = outbox::draft_of(conn, run.id).await?;
     let template = New {
@@ -86,12 +88,24 @@ pub(super) async fn write(
 }
 
 /// Has the topic's session look into its mailbox again, where something waits there: more than the turn took in, or what
-/// came while it did not listen. The task that was queued for that may be gone, where this one was put back meanwhile.
-async fn look_again(conn: &mut Conn, task: &Task, now: Moment) -> Result<()> {
-    let Some(topic) = task.origin.topic else { return Ok(()) };
-    let Some(first) = inbox::mailbox(conn, topic, 1).await?.pop() else { return Ok(()) };
-    let origin = Origin { sender: Some(first.event.sender.id), ..task.origin.clone() };
-    tasks::enqueue_message(conn, &origin, topic, now).await
+/// came while it did not listen; or a note, where the turn ended before it looked. The task that was queued for that may
+/// be gone, where this one was put back meanwhile.
+///
+/// # Errors
+/// Only the database's.
+pub async fn look_again(conn: &mut Conn, task: &Task, end: End, now: Moment) -> Result<()> {
+    let Some(topic) = task.origin.topic.filter(|_| answers_people(task)) else { return Ok(()) };
+    match inbox::mailbox(conn, topic, 1).await?.pop() {
+        Some(first) => {
+            let origin = Origin { sender: Some(first.event.sender.id), ..task.origin.clone() };
+            tasks::enqueue_message(conn, &origin, topic, now).await
+        }
+        // A turn that came to its own end has read what was to wake it.
+        None if end != End::Done && notes::wait_in(conn, topic).await? => {
+            tasks::enqueue_message(conn, &task.origin, topic, now).await
+        }
+        None => Ok(()),
+    }
 }
 
 /// The rows of a text: one platform request each.

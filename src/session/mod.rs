@@ -52,7 +52,7 @@ pub use asked::Asked;
 pub use budget::{Ledger, Spender};
 pub use deliver::{cancel as cancel_work, give_up as give_up_work};
 pub use enter::pass_over;
-pub use finish::reply_rows;
+pub use finish::{look_again, reply_rows};
 pub use prompt::{Fixed, owner_rules};
 pub use turn::{Ended, Halt, Why, answers_people, interrupt, run};
 

@@ -136,7 +136,7 @@ pub struct Made<'a> {
 /// that is only started has had no effect, and may be made again. `false` where it was not started, or has its result.
 pub async fn settle(conn: &mut Conn, made: Made<'_>, result: &str, now: Moment) -> Result<bool> {
     let Made { team, sender, run, step, call_id } = made;
-    let sql = "SELECT step, call_id, tool, arguments, started_at FROM tool_calls
+    let sql = "SELECT step, call_id, tool, arguments, result <> '' AS promised, started_at FROM tool_calls
                WHERE run = $1 AND step = $2 AND call_id = $3 AND state = 'started'";
     let open: Option<Open> = sql::query_as(sql).bind(run.0).bind(step).bind(call_id).fetch_optional(&mut *conn).await?;
     let Some(open) = open else { return Ok(false) };
@@ -155,21 +155,24 @@ pub async fn promise(conn: &mut Conn, run: RunId, step: i64, call_id: &str, resu
 
 /// Says that nobody knows what came of the calls of a run that had started, here and in the audit log. How many there are.
 pub async fn interrupt(conn: &mut Conn, run: RunId, now: Moment) -> Result<u64> {
-    let sql = "SELECT step, call_id, tool, arguments, started_at FROM tool_calls
+    let sql = "SELECT step, call_id, tool, arguments, result <> '' AS promised, started_at FROM tool_calls
                WHERE run = $1 AND state = 'started' ORDER BY id";
     let open: Vec<Open> = sql::query_as(sql).bind(run.0).fetch_all(&mut *conn).await?;
     if open.is_empty() {
         return Ok(0);
     }
-    let sql = "UPDATE tool_calls SET state = 'interrupted', is_error = 1, finished_at = $2,
-                 result = 'interrupted, outcome unknown: look before you do it again'
+    // What was promised comes true, whoever waits for it.
+    let sql = "UPDATE tool_calls SET finished_at = $2, is_error = result = '',
+                 state = CASE result WHEN '' THEN 'interrupted' ELSE 'finished' END,
+                 result = CASE result WHEN '' THEN 'interrupted, outcome unknown: look before you do it again' ELSE result END
                WHERE run = $1 AND state = 'started'";
     let count = sql::query(sql).bind(run.0).bind(now).execute(&mut *conn).await?.rows_affected();
     let sql = "SELECT team, sender FROM runs WHERE id = $1";
     let (team, sender): (String, Option<String>) = sql::query_as(sql).bind(run.0).fetch_one(&mut *conn).await?;
     let (team, sender): (TeamName, Option<SenderId>) = (team.parse()?, sender.map(|text| text.parse()).transpose()?);
     for open in open {
-        audit::append(conn, &open.ended(run, &team, sender.as_ref(), Outcome::Unknown, now), now).await?;
+        let outcome = if open.promised { Outcome::Done } else { Outcome::Unknown };
+        audit::append(conn, &open.ended(run, &team, sender.as_ref(), outcome, now), now).await?;
     }
     Ok(count)
 }
@@ -181,6 +184,7 @@ row! {
         call_id: String,
         tool: String,
         arguments: String,
+        promised: bool,
         started_at: Moment,
     }
 }

@@ -59,6 +59,12 @@ pub async fn unread(conn: &mut Conn, reader: &Reader, limit: u32) -> Result<Vec<
         .await
 }
 
+/// Whether something of a topic is unread that is for the root team.
+pub async fn wait_in(conn: &mut Conn, topic: TopicId) -> Result<bool> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM notes WHERE reader = $1 AND topic = $2 AND run IS NULL)";
+    sql::query_scalar(sql).bind(base::ids::MAIN).bind(topic.0).fetch_one(conn).await
+}
+
 /// Whether any of these notes is still unread.
 pub async fn any_unread(conn: &mut Conn, ids: &[i64]) -> Result<bool> {
     let sql = "SELECT EXISTS (SELECT 1 FROM notes WHERE id IN (SELECT value FROM json_each($1)) AND run IS NULL)";

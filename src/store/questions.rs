@@ -252,7 +252,7 @@ pub async fn waiting_tasks(conn: &mut Conn) -> Result<Vec<TaskId>> {
 /// left them to people, whose time is up as well.
 pub async fn left_over(conn: &mut Conn, limit: u32, now: Moment) -> Result<Vec<Question>> {
     let sql = format!(
-        "{COLUMNS} JOIN runs r ON r.id = q.run
+        "{COLUMNS} INDEXED BY questions_open JOIN runs r ON r.id = q.run
          WHERE q.outcome IS NULL AND r.state <> 'running' AND (q.expires_at <= $1 OR ({WAITED_FOR}))
          ORDER BY q.id LIMIT $2"
     );

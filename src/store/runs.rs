@@ -127,7 +127,11 @@ pub async fn finish(conn: &mut Conn, run: Run, end: End, note: &str, now: Moment
 pub async fn cut_off(conn: &mut Conn, id: RunId, now: Moment) -> Result<bool> {
     let sql = "UPDATE runs SET state = 'stopped', note = 'cut off', finished_at = $2
                WHERE id = $1 AND state = 'running'";
-    Ok(sql::query(sql).bind(id.0).bind(now).execute(conn).await?.rows_affected() > 0)
+    if sql::query(sql).bind(id.0).bind(now).execute(&mut *conn).await?.rows_affected() == 0 {
+        return Ok(false);
+    }
+    vault::remove_handed(conn, id).await?;
+    Ok(true)
 }
 
 /// What a run was caused by: for tools and the ledger.

@@ -15,8 +15,8 @@ use crate::{Conn, calls, runs, sql};
 
 pub use lanes::{Found, claim, leave, look, put_back, retry};
 pub use of_team::{
-    Completed, Open, Running, cancel_queued, completed, depths, drop_queue, handed_over_since, known_correlation,
-    of_call, open_of_team, queued_of, running, running_of, stop_team,
+    Completed, Open, Running, completed, depths, drop_queue, handed_over_since, known_correlation, of_call,
+    open_of_team, queued_of, running, running_of, stop_team,
 };
 pub use of_topic::{open_of_topic, queued_work_of_topic, stop_work_of_topic};
 pub use replace::{Given, cancel_given, replaced_by, same_open, stop_given};

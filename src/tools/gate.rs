@@ -128,7 +128,14 @@ impl Drop for Counted {
 #[derive(Clone, Debug)]
 pub struct Gates {
     cap: u32,
-    gates: Arc<Mutex<BTreeMap<TeamName, Gate>>>,
+    gates: Arc<Mutex<BTreeMap<TeamName, Known>>>,
+}
+
+#[derive(Debug)]
+struct Known {
+    gate: Gate,
+    /// Whether it has as much room as its team was last said to have.
+    fits: bool,
 }
 
 impl Gates {
@@ -143,19 +150,26 @@ impl Gates {
     /// The gate of a team.
     pub fn of(&self, team: &TeamName) -> Gate {
         let mut gates = self.gates.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(gate) = gates.get(team) {
-            return gate.clone();
+        if let Some(known) = gates.get(team) {
+            return known.gate.clone();
         }
-        gates.entry(team.clone()).or_insert_with(|| Gate::new(self.cap)).clone()
+        let new = || Known { gate: Gate::new(self.cap), fits: false };
+        gates.entry(team.clone()).or_insert_with(new).gate.clone()
     }
 
     /// Gives a team's gate room for `cap` daily ops. One that is in use stays as it is until nobody uses it.
     pub fn fit(&self, team: &TeamName, cap: u32) {
         let mut gates = self.gates.lock().unwrap_or_else(PoisonError::into_inner);
-        match gates.get(team) {
-            Some(gate) if gate.cap == cap.max(1) || !gate.load().is_free() => {}
-            _ => drop(gates.insert(team.clone(), Gate::new(cap))),
+        match gates.get_mut(team) {
+            Some(known) if known.gate.cap == cap.max(1) => known.fits = true,
+            Some(known) if !known.gate.load().is_free() => known.fits = false,
+            _ => drop(gates.insert(team.clone(), Known { gate: Gate::new(cap), fits: true })),
         }
+    }
+
+    /// Whether a team's gate has as much room as was last said, and anything was said at all.
+    pub fn is_fit(&self, team: &TeamName) -> bool {
+        self.gates.lock().unwrap_or_else(PoisonError::into_inner).get(team).is_some_and(|known| known.fits)
     }
 
     /// Forgets the gate of a team that is gone.
@@ -166,7 +180,7 @@ impl Gates {
     /// What the gates are doing that somebody has asked for, by team.
     pub fn loads(&self) -> Vec<(TeamName, Load)> {
         let gates = self.gates.lock().unwrap_or_else(PoisonError::into_inner);
-        gates.iter().map(|(team, gate)| (team.clone(), gate.load())).collect()
+        gates.iter().map(|(team, known)| (team.clone(), known.gate.load())).collect()
     }
 }
 

@@ -11,7 +11,7 @@ mod hint;
 use anyhow::Result;
 use base::{Moment, TopicId, text};
 use channels::{Content, ConversationId, Inbound, Place, Text};
-use store::topics::{NamedBy, State, Topic};
+use store::topics::{NamedBy, Topic};
 use store::{Conn, inbox, outbox, topics};
 
 pub use classify::{Candidate, Judgement, candidates, from_words, parse, question};
@@ -166,11 +166,6 @@ pub fn find<'a>(open: &'a [Topic], wanted: &str) -> Option<&'a Topic> {
             _ => None,
         };
     by_id.or_else(by_name).or_else(by_start)
-}
-
-/// The word for a topic's state in lists.
-pub fn state_word(state: State) -> &'static str {
-    state.as_str()
 }
 
 fn name_of(words: &str) -> String {

@@ -19,6 +19,11 @@ pub fn has_placeholder(text: &str) -> bool {
     next(text, 0).is_some()
 }
 
+/// Whether a text is the placeholder of a secret and nothing else.
+pub fn is_placeholder(text: &str) -> bool {
+    next(text, 0).is_some_and(|found| (found.begin, found.end) == (0, text.len()))
+}
+
 /// A text that stands for a secret.
 struct Placeholder<'a> {
     /// Where it stands.

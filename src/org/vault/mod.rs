@@ -26,7 +26,7 @@ use store::vault::{Row, Sealed};
 use store::{Conn, Db, vault};
 use zeroize::Zeroizing;
 
-pub use expand::{has_placeholder, placeholder};
+pub use expand::{has_placeholder, is_placeholder, placeholder};
 pub use key::{Key, KeyError};
 pub use refusal::{Refusal, VaultError};
 pub use rotate::{rotate, rotate_file};

@@ -87,7 +87,7 @@ impl Turn<'_> {
         self.session
             .db
             .tx("interrupt tools", async |conn| {
-                for question in questions::open_of_run(conn, self.run).await? {
+                for question in questions::waited_for_by(conn, self.run).await? {
                     org::questions::give_up(conn, &question, "The turn was stopped.", now).await?;
                 }
                 calls::interrupt(conn, self.run, now).await

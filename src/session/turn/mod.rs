@@ -22,13 +22,13 @@ use llm::{Block, ModelRef, Response, Usage};
 use opening::Opening;
 use store::inbox::Row;
 use store::tasks::{self, End, Origin, Task};
-use store::{Conn, calls, inbox, trust};
+use store::{Conn, calls, trust};
 use tools::delegation::Slot;
 use tools::{Asked, Call, Grant};
 
 use super::agent::{self, Agent};
 use super::draft::Draft;
-use super::finish::Ending;
+use super::finish::{Ending, look_again};
 use super::history::{History, Talk};
 use super::{Sessions, apology};
 use crate::config::DuringTurn;
@@ -74,12 +74,7 @@ async fn nothing(session: &Sessions, task: &Task) -> Result<Ended> {
     let now = session.clock.now();
     let end = async |conn: &mut Conn| {
         tasks::finish(conn, task.id, End::Done, "", now).await?;
-        if let Some(topic) = opening::of_people(task)
-            && inbox::waits(conn, topic).await?
-        {
-            tasks::enqueue_message(conn, &task.origin, topic, now).await?;
-        }
-        Ok(())
+        look_again(conn, task, End::Done, now).await
     };
     session.db.note("end an empty task", end).await?;
     Ok(Ended::Nothing)

@@ -47,8 +47,12 @@ async fn what_is_cut_off_is_audited_as_unknown() {
         let row = get(conn, run.id, 1, "a").await?.unwrap();
         assert_eq!((row.state, row.result.as_str()), (State::Started, "gone"));
         assert_eq!(interrupt(conn, run.id, 24).await?, 2);
-        let unknown = |id: &str| (id.to_owned(), "unknown".to_owned(), Some("telegram:42".to_owned()), 3);
-        assert_eq!(audited(conn).await?, [unknown("a"), unknown("c")]);
+        let ended = |id: &str, how: &str| (id.to_owned(), how.to_owned(), Some("telegram:42".to_owned()), 3);
+        assert_eq!(audited(conn).await?, [ended("a", "done"), ended("c", "unknown")]);
+        let kept = get(conn, run.id, 1, "a").await?.unwrap();
+        assert_eq!((kept.state, kept.is_error, kept.result.as_str()), (State::Finished, false, "gone"), "as promised");
+        let lost = get(conn, run.id, 1, "c").await?.unwrap();
+        assert!(lost.state == State::Interrupted && lost.is_error && lost.result.starts_with("interrupted"));
         Ok(())
     })
     .await

@@ -45,6 +45,8 @@ pub(super) fn read(statement: &mut Statement<'_>, rows_max: usize, bytes_max: us
     let columns: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
     let (width, only_reads) = (columns.len(), statement.readonly());
     let mut answer = Answer { columns, ..Answer::default() };
+    // A row may have thousands of columns: together they fit as well.
+    let cell_bytes_max = (bytes_max / width.max(1)).min(TEXT_BYTES_MAX);
     let mut left = bytes_max;
     let mut full = false;
     let mut rows = statement.raw_query();
@@ -58,12 +60,12 @@ pub(super) fn read(statement: &mut Statement<'_>, rows_max: usize, bytes_max: us
         }
         let mut cells = Vec::with_capacity(width);
         for at in 0..width {
-            let (cell, cut) = cell(row.get_ref(at)?);
+            let (cell, cut) = cell(row.get_ref(at)?, cell_bytes_max);
             answer.truncated |= cut;
             cells.push(cell);
         }
         let bytes: usize = cells.iter().map(|cell| cell.to_string().len() + 1).sum();
-        // The first row is given however long it is: its cells are bounded.
+        // The first row is given however long it is: its cells are bounded by their number.
         full = bytes > left && !answer.rows.is_empty();
         left = left.saturating_sub(bytes);
         if full {
@@ -78,8 +80,8 @@ pub(super) fn read(statement: &mut Statement<'_>, rows_max: usize, bytes_max: us
     Ok(answer)
 }
 
-/// A cell, and whether it was cut.
-fn cell(value: ValueRef<'_>) -> (Json, bool) {
+/// A cell, and whether it was cut to `bytes_max`.
+fn cell(value: ValueRef<'_>, bytes_max: usize) -> (Json, bool) {
     match value {
         ValueRef::Null => (Json::Null, false),
         ValueRef::Integer(whole) => (whole.into(), false),
@@ -89,10 +91,10 @@ fn cell(value: ValueRef<'_>) -> (Json, bool) {
         }
         ValueRef::Text(bytes) => {
             let text = String::from_utf8_lossy(bytes);
-            let end = text.floor_char_boundary(TEXT_BYTES_MAX);
+            let end = text.floor_char_boundary(bytes_max);
             if end < text.len() { (format!("{}…", &text[..end]).into(), true) } else { (text.into(), false) }
         }
-        ValueRef::Blob(bytes) if bytes.len() <= BLOB_BYTES_MAX => {
+        ValueRef::Blob(bytes) if bytes.len() <= BLOB_BYTES_MAX.min(bytes_max / 2) => {
             let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
             (format!("x'{digits}'").into(), false)
         }

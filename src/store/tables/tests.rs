@@ -304,3 +304,14 @@ fn a_writer_waits_for_another_and_then_says_so() {
     other.execute_batch("COMMIT").unwrap();
     assert_eq!(shelf.rows("SELECT count(*) FROM notes"), json!([[1]]));
 }
+
+#[test]
+fn a_row_of_many_columns_fits_like_any_other() {
+    let limits = Limits { answer_bytes_max: 20_000, ..Limits::default() };
+    let shelf = Shelf::furnished(limits);
+    let columns: Vec<String> = (0..1_000).map(|at| format!("printf('%.*c', 5000, 'x') AS c{at}")).collect();
+    let answer = shelf.query(&format!("SELECT {}", columns.join(", ")), json!([])).unwrap();
+    assert!(answer.truncated && answer.rows.len() == 1 && answer.rows[0].len() == 1_000);
+    let bytes = serde_json::to_string(&answer.rows).unwrap().len();
+    assert!(bytes < limits.answer_bytes_max * 2, "{bytes}");
+}

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use base::{Moment, RunId, TaskId, TeamName};
 
-use super::{End, Kind, Priority, StopAsked};
+use super::{Kind, Priority, StopAsked};
 use crate::sql::row;
 use crate::{Conn, sql};
 
@@ -44,7 +44,7 @@ row! {
 /// A team's tasks that are not over: the one that runs, then the others in the order in which they will.
 pub async fn open_of_team(conn: &mut Conn, team: &TeamName, limit: u32) -> Result<Vec<Open>> {
     let sql = "SELECT id, kind, priority, state = 'running' AS running, body, created_at, started_at, correlation
-               FROM tasks WHERE team = $1 AND state IN ('queued', 'running')
+               FROM tasks INDEXED BY open_tasks_of_team WHERE team = $1 AND state IN ('queued', 'running')
                ORDER BY state = 'queued', priority, id LIMIT $2";
     let rows: Vec<OpenRow> = sql::query_as(sql).bind(team.as_str()).bind(limit).fetch_all(conn).await?;
     let open = |row: OpenRow| {
@@ -158,21 +158,6 @@ pub async fn completed(conn: &mut Conn, team: &TeamName, since: Moment, limit: u
         created_at: row.created_at,
     };
     Ok(rows.into_iter().map(completed).collect())
-}
-
-/// Takes what waits out of a team's queue; a bootstrap stays. The ids.
-pub async fn cancel_queued(conn: &mut Conn, team: &TeamName, note: &str, now: Moment) -> Result<Vec<TaskId>> {
-    let sql = "UPDATE tasks INDEXED BY open_tasks_of_team SET state = $2, note = $3, finished_at = $4
-               WHERE team = $1 AND state IN ('queued', 'running') AND state = 'queued'
-                 AND kind NOT IN ('message', 'bootstrap') RETURNING id";
-    let ids: Vec<i64> = sql::query_scalar(sql)
-        .bind(team.as_str())
-        .bind(End::Cancelled.as_str())
-        .bind(note)
-        .bind(now)
-        .fetch_all(conn)
-        .await?;
-    Ok(ids.into_iter().map(TaskId).collect())
 }
 
 /// How many tasks wait in a team's queue.

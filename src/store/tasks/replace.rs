@@ -21,7 +21,8 @@ pub struct Given<'a> {
 /// The task with these very words that a team has from this giver for the same conversation and topic, and that is not
 /// over; the oldest. What comes of one that is done for others reaches those others.
 pub async fn same_open(conn: &mut Conn, given: &Given<'_>, body: &str) -> Result<Option<TaskId>> {
-    let sql = "SELECT id FROM tasks WHERE team = $1 AND state IN ('queued', 'running') AND kind = 'delegate'
+    let sql = "SELECT id FROM tasks INDEXED BY open_tasks_of_team
+               WHERE team = $1 AND state IN ('queued', 'running') AND kind = 'delegate'
                  AND giver = $2 AND body = $3 AND conversation IS $4 AND topic IS $5 ORDER BY id LIMIT 1";
     let id: Option<i64> = sql::query_scalar(sql)
         .bind(given.team.as_str())
@@ -61,7 +62,7 @@ pub async fn cancel_given(
 pub async fn stop_given(conn: &mut Conn, team: &TeamName, by: TaskId) -> Result<u64> {
     let sql = "UPDATE tasks INDEXED BY one_running_task_per_lane SET stop_asked = 'replaced', replaced_by = $2
                WHERE team = $1 AND state = 'running' AND stop_asked IS NULL
-                 AND kind IN ('delegate', 'trigger', 'handoff', 'escalation')";
+                 AND kind IN ('delegate', 'trigger', 'handoff')";
     Ok(sql::query(sql).bind(team.as_str()).bind(by.0).execute(conn).await?.rows_affected())
 }
 

@@ -203,11 +203,13 @@ impl Relay {
         }
     }
 
-    /// A slot of a team, of as many as its file says now. Once its session is there the slot is taken, and a gate in use
-    /// stays as it is: a team that is only ever asked would never have its own number.
+    /// A slot of a team, of as many as its file says. Its session says so too, but by then the slot is taken, and a gate
+    /// in use stays as it is: a team that is only ever asked would never have its own number.
     async fn slot(&self, team: &TeamName) -> Result<Slot, Saturated> {
         // A file that cannot be read is told by the session that needs it.
-        if let Ok(config) = self.tree.written(team).await {
+        if !self.gates.is_fit(team)
+            && let Ok(config) = self.tree.written(team).await
+        {
             self.gates.fit(team, config.max_concurrent_daily_ops);
         }
         Slot::take(team, self.gates.of(team), self.limits.slot_patience).await

@@ -221,6 +221,11 @@ async fn ask(
         let asking = Asking { run: call.run, step: call.step, call_id: call.call_id.to_string() };
         confirm::ask(conn, asking, place, &call.origin, &text, now).await?;
     }
+    // What sets a team up is nobody's to take back.
+    let instead = match first.kind {
+        Kind::Bootstrap | Kind::Result => "",
+        _ => ", with `replace` that work is cancelled",
+    };
     let how = match place {
         Some(_) => "People were asked with buttons, and what they choose comes to you; or they tell you.",
         None => "Ask whoever decides that.",
@@ -229,7 +234,7 @@ async fn ask(
         requires_confirmation: true,
         message: format!(
             "`{team}` {does}. Nothing was given to it. {how} To give it the task, call again: without overlap_policy it \
-             waits behind that work, with `replace` that work is cancelled."
+             waits behind that work{instead}."
         ),
     })
 }

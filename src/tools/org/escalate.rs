@@ -94,12 +94,12 @@ impl Tool for Escalate {
             Ok(parent)
         };
         let parent = self.people.db.tx("escalate", tell).await?;
-        let to = parent.as_ref().map_or("people", base::TeamName::as_str);
-        tracing::info!(team = %call.team, %correlation_id, "{} escalated to {to}", call.team);
         if parent.is_none() && people.is_empty() {
             let why = "there is nobody to tell: no conversation caused this turn, and no admin is known";
             return Err(ToolError::refused(why));
         }
+        let to = parent.as_ref().map_or("people", base::TeamName::as_str);
+        tracing::info!(team = %call.team, %correlation_id, "{} escalated to {to}", call.team);
         Ok(escalated)
     }
 }

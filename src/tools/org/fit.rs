@@ -1,5 +1,7 @@
 //! Lists that a model reads whole: what is long in them is shortened until they fit into a result.
 
+use std::io::{self, Write};
+
 use anyhow::Context;
 use serde::Serialize;
 
@@ -9,20 +11,40 @@ use crate::tool::ToolError;
 /// none does, as the first one makes it: then all of it stands in a file, as of every result that is too long.
 ///
 /// # Errors
-/// Where it is no JSON: a fault of ours.
+/// Where there is no level: a fault of ours.
 pub(super) fn fitting<L: Copy, T: Serialize>(
     bytes_max: usize,
     levels: &[L],
     list: impl Fn(L) -> T,
 ) -> Result<T, ToolError> {
-    for level in levels {
-        let list = list(*level);
-        if serde_json::to_vec(&list).context("write a list")?.len() <= bytes_max {
-            return Ok(list);
-        }
+    let (first, shorter) = levels.split_first().context("a list has a level")?;
+    let whole = list(*first);
+    if fits(&whole, bytes_max) {
+        return Ok(whole);
     }
-    let first = levels.first().context("a list has a level")?;
-    Ok(list(*first))
+    // What is too long at its shortest is so at every other level.
+    if shorter.last().is_none_or(|last| !fits(&list(*last), bytes_max)) {
+        return Ok(whole);
+    }
+    Ok(shorter.iter().map(|level| list(*level)).find(|list| fits(list, bytes_max)).unwrap_or(whole))
+}
+
+/// Whether the JSON of a list has at most so many bytes. No more of it is written than that.
+fn fits<T: Serialize>(list: &T, bytes_max: usize) -> bool {
+    serde_json::to_writer(Room(bytes_max), list).is_ok()
+}
+
+/// Takes so many bytes and no more.
+struct Room(usize);
+
+impl Write for Room {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 = self.0.checked_sub(bytes.len()).ok_or(io::ErrorKind::FileTooLarge)?;
+        Ok(bytes.len())
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 #[cfg(test)]

@@ -150,7 +150,9 @@ impl fmt::Display for Reason {
             Reason::OwnSkills => f.write_str("a subagent takes up the skills that its file names"),
             Reason::NoSkills => f.write_str("the subagent's file names no skills"),
             Reason::NotInFile => f.write_str("the section `Tools` of the subagent's file does not name it"),
-            Reason::SubagentAsks => f.write_str("a subagent asks no other session: it does its task itself"),
+            Reason::SubagentAsks => {
+                f.write_str("a subagent gives no work to teams and asks no other subagent: it does its task itself")
+            }
             Reason::NotTrusted => f.write_str("whoever caused the turn is not trusted, and reaches no tool"),
             Reason::NotAnAdmin => f.write_str("only a turn that an admin caused may use it"),
         }

@@ -9,12 +9,15 @@ use crate::spec::{Source, Spec};
 
 /// What a subagent has whatever its file says: it must be able to answer, and to think.
 const ALWAYS: [&str; 1] = ["think"];
+/// Gives work to a team's queue.
+const DELEGATES: &str = "delegate_task";
 
 /// What a subagent's file says of a tool; `None` leaves it to the lists.
 pub(super) fn by_file(tool: Named<'_>, remit: &Remit) -> Option<Verdict> {
     let is_native = tool.spec.source == Source::Native;
     let is = |names: &[&str]| is_native && tool.names().any(|own| names.contains(&own));
-    if is_native && tool.names().any(asks_another) {
+    // What a team makes of a task later on would come to a session that is over.
+    if is(&[DELEGATES]) || is_native && tool.names().any(asks_another) {
         return Some(no(Reason::SubagentAsks));
     }
     // What it could take up are files of its team's folder, which it reads anyway: no list needs to grant that.

@@ -452,7 +452,7 @@ fn every_rule_says_what_it_is() {
             &testing::spec("query_team"),
             subagent(None, &[]),
             false,
-            "a subagent asks no other session: it does its task itself",
+            "a subagent gives no work to teams and asks no other subagent: it does its task itself",
         ),
         (
             &Spec { source: Source::Internal { id: Cow::Borrowed("orxa:score@1.0.0") }, ..deploy.clone() },

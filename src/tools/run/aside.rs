@@ -10,7 +10,7 @@
 use anyhow::{Result, anyhow};
 use base::secret::REDACTED;
 use base::{RunId, Scrub, Secret, TeamName};
-use org::vault::{VaultError, has_placeholder, placeholder};
+use org::vault::{VaultError, has_placeholder, is_placeholder, placeholder};
 use serde_json::Value;
 use store::Conn;
 
@@ -126,9 +126,11 @@ fn take(value: &mut Value, found: &mut Found) {
         match item {
             // What is left of a text that was cleaned is of no use.
             Value::String(text) if text.contains(REDACTED) => REDACTED.clone_into(text),
-            // A placeholder is no secret, and must stay legible.
-            Value::String(text) if text.is_empty() || has_placeholder(text) => {}
-            Value::String(text) if text.len() <= found.bytes_max => found.taken.push(Secret::new(text.as_str())),
+            // A placeholder is no secret, and must stay legible. What stands around one may be a secret.
+            Value::String(text) if text.is_empty() || is_placeholder(text.trim()) => {}
+            Value::String(text) if text.len() <= found.bytes_max && !has_placeholder(text) => {
+                found.taken.push(Secret::new(text.as_str()))
+            }
             other => blacken(other, found),
         }
     }
@@ -145,7 +147,7 @@ fn blacken(value: &mut Value, found: &mut Found) {
     };
     // Of a secret it may be the name: to take that out of every text would mangle them.
     let fits = (Scrub::LENGTH_MIN..=found.bytes_max).contains(&text.len());
-    if fits && text != REDACTED && !has_placeholder(&text) && !is_name(&text) {
+    if fits && text != REDACTED && !is_placeholder(text.trim()) && !is_name(&text) {
         found.blackened.push(Secret::new(text));
     }
     *value = Value::String(REDACTED.to_owned());

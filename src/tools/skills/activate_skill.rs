@@ -49,7 +49,8 @@ impl Tool for ActivateSkill {
         effect: Effect::Idempotent,
         destructive: false,
         timeout: Duration::from_secs(30),
-        max_result_bytes: 1_024,
+        // As long as a refusal that names the skills that there are.
+        max_result_bytes: 8 * 1_024,
         default_disabled: false,
         provenance: Provenance::Anyone,
     };

@@ -6,7 +6,7 @@
 //! opens the database next.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use std::thread;
@@ -63,6 +63,8 @@ impl Working {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
+            // A group of its own, which no signal to the hive's terminal reaches.
+            .process_group(0)
             .spawn();
         Ok(Working(child.with_context(|| format!("run {}", program.path.display()))?))
     }
@@ -116,12 +118,14 @@ pub(super) async fn run(program: &Program, job: Job, stop: &Stop) -> Result<Answ
         Ok(Said::Broken(why)) => Err(ToolError::Broken(anyhow!("{why}"))),
         Err(_) => {
             let ended = working.end().context("wait for a process").map_err(ToolError::Broken)?;
-            // It was killed by one of its bounds: there is nothing else that ends it so.
-            let bound = ended.signal().is_some() && said.is_empty();
-            Err(match bound {
+            if said.len() as u64 == SAID_BYTES_MAX {
+                let why = if changes { "it may have been done: look" } else { "ask for fewer columns" };
+                return Err(ToolError::refused(format!("the answer is too long; {why}")));
+            }
+            // Its own bounds end it by a signal, while it compiles or runs what is not committed yet.
+            Err(match ended.signal().is_some() && said.is_empty() {
                 true => ToolError::refused(
-                    "this takes more memory or time, or goes deeper, than one call may: nothing was changed. Ask for \
-                     less at a time",
+                    "this takes more memory or time, or goes deeper, than one call may: ask for less at a time",
                 ),
                 false => ToolError::Broken(anyhow!("{} did not do it: {ended}", program.path.display())),
             })
